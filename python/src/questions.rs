@@ -234,7 +234,7 @@ pub(crate) fn compare(
     metric: Vec<MetricChoice>,
     reducer: Vec<ReducerChoice>,
     margin: Option<f64>,
-    cluster: Option<String>,
+    cluster: Vec<String>,
     estimand: String,
     correction: String,
     labels: Vec<LabelChoice<'_>>,
@@ -331,7 +331,7 @@ pub(crate) struct PlanChoices {
     cost_sample: Option<f64>,
     cost_attempt: Option<f64>,
     samples: Option<u64>,
-    cluster: Option<String>,
+    cluster: Vec<String>,
     metric: Vec<MetricChoice>,
     reducer: Vec<ReducerChoice>,
 }

@@ -68,7 +68,7 @@ const KEYS: [ConfigKey; 14] = [
     key("reducer", "reducer", ConfigShape::Texts, "how the attempts of a sample become one score"),
     key("scorers", "scorer", ConfigShape::Texts, "only these scorers"),
     key("labels", "label", ConfigShape::NumberByName, "the number that each label stands for"),
-    key("cluster", "cluster", ConfigShape::Text, "the metadata key of samples that belong together"),
+    key("cluster", "cluster", ConfigShape::Texts, "the fields whose values show which samples belong together"),
     key("level", "level", ConfigShape::Number, "the level of intervals"),
     key("seed", "seed", ConfigShape::Number, "the seed of everything random"),
     key("missing", "missing", ConfigShape::Text, "how attempts without a score count: `failed` or `excluded`"),

@@ -57,6 +57,15 @@ pub enum Caveat {
         /// The metadata keys of the clusters.
         key: String,
     },
+    /// Nothing limits the values of some fields, so an end of the interval is open.
+    OpenInterval {
+        /// The fields.
+        fields: Vec<String>,
+        /// True when there is a lower end.
+        lower: bool,
+        /// True when there is an upper end.
+        upper: bool,
+    },
     /// Samples have no value of the keys by which others go together, and count as clusters by themselves.
     SamplesAlone {
         /// The metadata keys of the clusters.
@@ -343,6 +352,7 @@ impl Caveat {
             Self::PooledAttempts { .. } => "pooled-attempts",
             Self::IgnoresClusters { .. } => "ignores-clusters",
             Self::NoClusteredInterval { .. } => "no-clustered-interval",
+            Self::OpenInterval { .. } => "open-interval",
             Self::SamplesAlone { .. } => "samples-alone",
             Self::MeanOfErrors { .. } => "mean-of-errors",
             Self::OutsideUnit { .. } => "outside-unit",

@@ -1,53 +1,7 @@
-//! Samples that go together: which ones share a document, a template, a repository.
+//! Fields by which samples probably go together, though a policy does not say so.
 
 use calipers_core::{Samples, Value};
 use std::collections::HashMap;
-
-/// The clusters of the samples of a run.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Clusters {
-    /// For each sample its cluster; clusters are counted from 0 in the order of their first samples.
-    pub(crate) of_samples: Vec<u32>,
-    /// How many there are.
-    pub(crate) count: u64,
-    /// Samples that have a value of none of the fields, and are clusters by themselves.
-    pub(crate) alone: u64,
-}
-
-impl Clusters {
-    /// The clusters by these fields. Samples that share a value of any of them are in one cluster, and so are samples that
-    /// are connected through others: what depends on the document and what depends on the template goes together if either is
-    /// the same.
-    pub(crate) fn by<'f>(samples: &Samples, fields: impl IntoIterator<Item = &'f str>) -> Self {
-        let mut parents: Vec<u32> = (0..samples.len() as u32).collect();
-        let mut is_alone = vec![true; samples.len()];
-        for field in fields {
-            let mut first_with: HashMap<u32, u32> = HashMap::new();
-            for sample in 0..samples.len() as u32 {
-                let Some(code) = code_of(samples, field, sample) else { continue };
-                is_alone[sample as usize] = false;
-                match first_with.get(&code) {
-                    None => {
-                        first_with.insert(code, sample);
-                    }
-                    Some(&first) => {
-                        let (a, b) = (root(&mut parents, first), root(&mut parents, sample));
-                        // The earlier sample leads, so that clusters are in the order of their first samples.
-                        parents[a.max(b) as usize] = a.min(b);
-                    }
-                }
-            }
-        }
-        let mut codes = HashMap::new();
-        let mut of_samples = Vec::with_capacity(samples.len());
-        for sample in 0..samples.len() as u32 {
-            let next = codes.len() as u32;
-            of_samples.push(*codes.entry(root(&mut parents, sample)).or_insert(next));
-        }
-        let alone = is_alone.iter().filter(|alone| **alone).count() as u64;
-        Self { of_samples, count: codes.len() as u64, alone }
-    }
-}
 
 /// The code of a sample's value of a field, if it has one.
 fn code_of(samples: &Samples, field: &str, sample: u32) -> Option<u32> {
@@ -56,16 +10,6 @@ fn code_of(samples: &Samples, field: &str, sample: u32) -> Option<u32> {
     let value = column.dictionary().get(code as usize)?;
     let is_empty = matches!(value, Value::Text(text) if text.is_empty());
     (!matches!(value, Value::Null | Value::Missing) && !is_empty).then_some(code)
-}
-
-fn root(parents: &mut [u32], sample: u32) -> u32 {
-    let mut at = sample;
-    while parents[at as usize] != at {
-        let above = parents[parents[at as usize] as usize];
-        parents[at as usize] = above;
-        at = above;
-    }
-    at
 }
 
 /// A field by which samples go together, though nothing says so.
@@ -193,34 +137,6 @@ fn likely(samples: &Samples, values: &[(u32, f64)], field: &str) -> Option<Likel
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn samples(rows: &[(Option<&str>, Option<&str>)]) -> Samples {
-        let mut samples = Samples::new();
-        for (id, (document, template)) in rows.iter().enumerate() {
-            let mut row = samples.push(id as i64);
-            if let Some(document) = document {
-                row = row.metadata("document", *document);
-            }
-            if let Some(template) = template {
-                row.metadata("template", *template);
-            }
-        }
-        samples
-    }
-
-    #[test]
-    fn samples_without_a_value_are_clusters_by_themselves() {
-        let run = samples(&[(Some("a"), None), (None, None), (Some("a"), None), (None, None), (Some("b"), None)]);
-        let clusters = Clusters::by(&run, ["document"]);
-        assert_eq!(clusters, Clusters { of_samples: vec![0, 1, 0, 2, 3], count: 4, alone: 2 });
-    }
-
-    #[test]
-    fn of_several_fields_any_connects() {
-        let run = samples(&[(Some("a"), Some("x")), (Some("b"), Some("y")), (Some("b"), Some("x")), (Some("c"), None)]);
-        assert_eq!(Clusters::by(&run, ["document", "template"]).of_samples, [0, 0, 0, 1]);
-        assert_eq!(Clusters::by(&run, ["document"]).of_samples, [0, 1, 1, 2]);
-    }
 
     #[test]
     fn a_shared_source_is_found_and_other_fields_only_where_samples_are_alike() {

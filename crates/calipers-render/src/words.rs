@@ -55,6 +55,15 @@ pub fn caveat_sentence(caveat: &Caveat) -> String {
         Caveat::NoClusteredInterval { key } => {
             format!("no interval of this figure accounts for samples with the same `{key}` belonging together")
         }
+        Caveat::OpenInterval { fields, lower, upper } => {
+            let fields: Vec<String> = fields.iter().map(|field| format!("`{field}`")).collect();
+            let what = match (lower, upper) {
+                (true, _) => "the interval has no upper end",
+                (_, true) => "the interval has no lower end",
+                _ => "there is no interval",
+            };
+            format!("nothing limits {}, so {what}", fields.join(" and "))
+        }
         Caveat::SamplesAlone { key, samples } => match samples {
             1 => format!("1 sample has no `{key}`, and counts as a cluster by itself"),
             _ => format!("{samples} samples have no `{key}`, and count as clusters by themselves"),
@@ -232,6 +241,7 @@ pub fn caveat_next_step(caveat: &Caveat) -> Option<String> {
             return Some(format!("use `ci(cluster=\"{key}\")` or `stderr(cluster=\"{key}\")`"));
         }
         Caveat::NoClusteredInterval { .. } => "look at a metric that is a mean, a ratio of sums or a quantile",
+        Caveat::OpenInterval { .. } => "gate it by a policy that states `limits`, or look at a quantile",
         Caveat::SamplesAlone { .. } => "record where each sample comes from",
         Caveat::MeanOfErrors { stratified: Some(_) } => "report that error instead",
         Caveat::MeanOfErrors { stratified: None } => "give every group at least two samples",

@@ -31,6 +31,7 @@ mod moments;
 pub mod multiplicity;
 pub mod paired;
 pub mod pass_at_k;
+pub mod planned_mean;
 pub mod power;
 pub mod prediction_powered;
 pub mod proportion;

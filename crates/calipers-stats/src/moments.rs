@@ -261,14 +261,7 @@ impl Moments {
         if self.is_constant() {
             return Err(Undefined::NoSpread { what: Quantity::Values });
         }
-        let weight = end_weight(confidence);
-        let ends = [self.min, self.max].map(|end| mean + BEYOND * (end - mean));
-        let total = n + 2.0 * weight;
-        let centre = (n * mean + weight * (ends[0] + ends[1])) / total;
-        let far: f64 = ends.iter().map(|end| weight * (end - centre).powi(2)).sum();
-        let squares = self.squared_deviations()? + n * (mean - centre).powi(2) + far;
-        let stderr = Undefined::check_finite((squares / (total - 1.0) / total).sqrt())?;
-        around(Method::AdjustedT, centre, stderr, total - 1.0, confidence)
+        open_t(n, mean, self.squared_deviations()?, [self.min, self.max], confidence)
     }
 
     /// The interval of the mean of differences between scores in [0, 1], in the same way: weight at −1 and at 1.
@@ -324,12 +317,30 @@ pub(crate) const OPEN_NEEDS: u64 = 10;
 /// How far beyond the mean the added weight lies, in distances of the values that were seen.
 const BEYOND: f64 = 1.5;
 
-/// Student's t for n scores in [0, 1] of this mean and sum of squared deviations, after adding weight z²/4 at both ends.
+/// Student's t for n scores in [0, 1] of this mean and sum of squared deviations, after adding weight 0.3 z² at both ends.
 pub(crate) fn adjusted_t(n: f64, mean: f64, squares: f64, confidence: Confidence) -> Result<Interval, Undefined> {
     let AdjustedMoments { centre, stderr, total } = AdjustedMoments::new(n, mean, squares, confidence);
     let interval = around(Method::AdjustedT, centre, stderr, total - 1.0, confidence)?;
     let clip = |bound: f64| bound.clamp(0.0, 1.0);
     Ok(Interval { lower: interval.lower.map(clip), upper: interval.upper.map(clip), ..interval })
+}
+
+/// Student's t for n values of this mean and sum of squared deviations, after adding weight beyond the least and the greatest.
+pub(crate) fn open_t(
+    n: f64,
+    mean: f64,
+    squares: f64,
+    seen: [f64; 2],
+    confidence: Confidence,
+) -> Result<Interval, Undefined> {
+    let weight = end_weight(confidence);
+    let ends = seen.map(|end| mean + BEYOND * (end - mean));
+    let total = n + 2.0 * weight;
+    let centre = (n * mean + weight * (ends[0] + ends[1])) / total;
+    let far: f64 = ends.iter().map(|end| weight * (end - centre).powi(2)).sum();
+    let squares = squares + n * (mean - centre).powi(2) + far;
+    let stderr = Undefined::check_finite((squares / (total - 1.0) / total).sqrt())?;
+    around(Method::AdjustedT, centre, stderr, total - 1.0, confidence)
 }
 
 /// The weight that is added at each end, in units: 0.3 z², which is 1.15 at 95 %.

@@ -21,7 +21,7 @@ pub struct CompareOptions {
     /// What errors speak of.
     pub estimand: Estimand,
     /// The metadata by which samples go together.
-    pub cluster: Option<String>,
+    pub cluster: Vec<String>,
     /// How much of a change does not matter.
     pub margin: Option<f64>,
     /// How p-values are adjusted.
@@ -37,7 +37,7 @@ impl Default for CompareOptions {
         Self {
             metrics: None,
             estimand: Estimand::Population,
-            cluster: None,
+            cluster: Vec::new(),
             margin: None,
             correction: Correction::Holm,
             registry: Registry::builtin(),
@@ -54,7 +54,7 @@ impl CompareOptions {
         if self.metrics.is_none() && !self.loaded.is_empty() {
             return Needs::everything();
         }
-        Needs::of_comparison(selection, self.metrics.as_deref(), self.cluster.as_deref())
+        Needs::of_comparison(selection, self.metrics.as_deref(), &self.cluster)
     }
 }
 
@@ -88,13 +88,14 @@ pub fn compare(runs: &[LoadedRun], selection: &Selection, options: &CompareOptio
         Some(metrics) => metrics.clone(),
         None => metrics_of(&all, &reducer, &context, (&options.registry, &options.loaded), &mut caveats)?,
     };
+    let cluster: Vec<&str> = options.cluster.iter().map(String::as_str).collect();
     let question = CompareQuestion {
         metrics: &metrics,
         registry: &options.registry,
         reducer,
         context,
         estimand: options.estimand,
-        cluster: options.cluster.as_deref(),
+        cluster: &cluster,
         margin: options.margin,
         correction: options.correction,
         pass_rule: PassRule::default(),

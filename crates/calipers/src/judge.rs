@@ -17,7 +17,7 @@ impl JudgeOptions {
     /// The columns that are read of the run.
     #[must_use]
     pub fn needs(&self, selection: &Selection) -> Needs {
-        Needs::of_comparison(selection, None, self.by.as_deref())
+        Needs::of_comparison(selection, None, self.by.as_slice())
     }
 }
 

@@ -96,8 +96,9 @@ impl Needs {
 
     /// What comparing or sizing by these metrics reads, or by those that the records speak of if there are none.
     #[must_use]
-    pub fn of_comparison(selection: &Selection, metrics: Option<&[Metric]>, cluster: Option<&str>) -> Self {
-        Self::of_run(selection, Some(metrics.unwrap_or_default()), cluster.as_slice())
+    pub fn of_comparison(selection: &Selection, metrics: Option<&[Metric]>, cluster: &[String]) -> Self {
+        let cluster: Vec<&str> = cluster.iter().map(String::as_str).collect();
+        Self::of_run(selection, Some(metrics.unwrap_or_default()), &cluster)
     }
 
     fn of_run(selection: &Selection, metrics: Option<&[Metric]>, cluster: &[&str]) -> Self {

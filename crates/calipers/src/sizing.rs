@@ -36,7 +36,7 @@ pub struct PilotOptions {
     /// The metric, in place of the first that the pilot records.
     pub metric: Option<Metric>,
     /// The metadata by which samples go together.
-    pub cluster: Option<String>,
+    pub cluster: Vec<String>,
     /// The metrics that names stand for.
     pub registry: Registry,
     /// The reducers of loaded files. Their metrics are made of all samples at once, so no plan rests on them.
@@ -47,7 +47,7 @@ impl PilotOptions {
     /// The columns that are read of a pilot.
     #[must_use]
     pub fn needs(&self, selection: &Selection) -> Needs {
-        Needs::of_comparison(selection, self.metric.as_ref().map(std::slice::from_ref), self.cluster.as_deref())
+        Needs::of_comparison(selection, self.metric.as_ref().map(std::slice::from_ref), &self.cluster)
     }
 }
 
@@ -100,9 +100,12 @@ pub fn plan_by_run(
             first(metrics_of(&all, &reducer, &context, names, &mut caveats)?, &mut caveats)
         }
     };
-    let cluster = options.cluster.as_deref();
-    let measure = PilotMeasure { metric: &metric, reducer: &reducer, context: &context, cluster };
+    let cluster: Vec<&str> = options.cluster.iter().map(String::as_str).collect();
+    let measure = PilotMeasure { metric: &metric, reducer: &reducer, context: &context, cluster: &cluster };
     let pilot = Pilot::of_run(&run.samples, &measure)?;
+    if pilot.alone > 0 {
+        caveats.push(Caveat::SamplesAlone { key: cluster.join(", "), samples: pilot.alone });
+    }
     let shown = against.map(|against| measure_differences([&run.samples, &against.samples], &measure)).transpose()?;
     let unit = if pilot.spread.is_share { Unit::Rate } else { options.registry.sense(&metric).0 };
     let asked = SizingQuestion {

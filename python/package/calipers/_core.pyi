@@ -141,7 +141,7 @@ def compare(
     metric: list[Any],
     reducer: list[Any],
     margin: float | None,
-    cluster: str | None,
+    cluster: list[str],
     estimand: str,
     correction: str,
     labels: list[Any],

@@ -47,9 +47,9 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "SHARE")]
     margin: Option<f64>,
 
-    /// Samples with the same value of this metadata belong together
-    #[arg(long, value_name = "KEY")]
-    cluster: Option<String>,
+    /// A field by whose values samples go together, such as the document of a question (repeatable, or separated by commas)
+    #[arg(long, value_name = "FIELD", value_delimiter = ',')]
+    cluster: Vec<String>,
 
     /// What the intervals account for
     #[arg(long, value_enum, default_value = "population")]

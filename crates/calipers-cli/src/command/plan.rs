@@ -87,9 +87,9 @@ pub(crate) struct Plan {
     #[arg(short, long, value_name = "EXPR")]
     metric: Option<String>,
 
-    /// Samples of the pilot with the same value of this metadata belong together
-    #[arg(long, value_name = "KEY")]
-    cluster: Option<String>,
+    /// A field by whose values samples of the pilot go together, such as the document of a question (repeatable, or separated by commas)
+    #[arg(long, value_name = "FIELD", value_delimiter = ',')]
+    cluster: Vec<String>,
 
     /// The reducer of attempts, such as `mean`, `mode`, `pass_k_3`
     #[arg(long, value_name = "NAME")]
@@ -129,7 +129,7 @@ impl Plan {
         if !self.pilot.is_empty() {
             return self.plan_by_pilot(&question);
         }
-        if self.metric.is_some() || self.cluster.is_some() || self.reducer.is_some() {
+        if self.metric.is_some() || !self.cluster.is_empty() || self.reducer.is_some() {
             let what = "`--metric`, `--cluster` and `--reducer` are about a pilot, and there is none";
             return Err(Failure::new(what).hint("name the files of a run"));
         }

@@ -4,6 +4,7 @@
 mod any_table;
 mod baseline;
 mod cli;
+mod clusters;
 mod compare;
 mod completeness;
 mod config;

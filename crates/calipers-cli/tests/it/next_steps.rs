@@ -56,6 +56,7 @@ fn every_caveat() -> Vec<Caveat> {
         Caveat::PooledAttempts { attempts: 10, samples: 5 },
         Caveat::IgnoresClusters { key: "passage".into() },
         Caveat::NoClusteredInterval { key: "passage".into() },
+        Caveat::OpenInterval { fields: vec!["cost_usd".into()], lower: true, upper: false },
         Caveat::SamplesAlone { key: "passage".into(), samples: 3 },
         Caveat::MeanOfErrors { stratified: Some(0.1) },
         Caveat::MeanOfErrors { stratified: None },
@@ -132,6 +133,7 @@ fn kind(caveat: &Caveat) -> &'static str {
         | Caveat::PooledAttempts { .. }
         | Caveat::IgnoresClusters { .. }
         | Caveat::NoClusteredInterval { .. }
+        | Caveat::OpenInterval { .. }
         | Caveat::SamplesAlone { .. }
         | Caveat::MeanOfErrors { .. }
         | Caveat::OutsideUnit { .. }

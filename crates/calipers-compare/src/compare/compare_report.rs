@@ -109,8 +109,8 @@ pub struct CompareSettings {
     pub reducer: String,
     /// What the errors are about.
     pub estimand: Estimand,
-    /// The metadata key that groups samples into clusters.
-    pub cluster: Option<String>,
+    /// The metadata by which samples go together.
+    pub cluster: Vec<String>,
     /// How much of a change does not matter.
     pub margin: Option<f64>,
     /// How p-values are adjusted.

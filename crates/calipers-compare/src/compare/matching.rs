@@ -2,7 +2,7 @@
 
 use super::ComparedRun;
 use super::compare_report::Matching;
-use calipers_core::{Error, ErrorKind, Incomparable, SampleId, Samples, Value};
+use calipers_core::{Clusters, Error, ErrorKind, Incomparable, SampleId, Samples, Value, cluster_name};
 use hashbrown::HashMap;
 use std::sync::Arc;
 
@@ -12,6 +12,8 @@ pub(super) struct RunMatch {
     pub(super) only_candidate: Vec<u32>,
     pub(super) only_baseline: Vec<u32>,
     pub(super) matching: Matching,
+    /// Samples that have no value of any of the fields that name clusters, and are clusters by themselves.
+    pub(super) alone: u64,
 }
 
 /// A sample that both runs have.
@@ -30,7 +32,7 @@ impl RunMatch {
     pub(super) fn new(
         candidate: &ComparedRun<'_>,
         baseline: &ComparedRun<'_>,
-        cluster: Option<&str>,
+        cluster: &[&str],
     ) -> Result<Self, Error> {
         let (ours, theirs) = (candidate.samples, baseline.samples);
         let places: HashMap<SampleId, u32> = theirs.ids().zip(0..).collect();
@@ -64,25 +66,32 @@ impl RunMatch {
             only_candidate: named(ours, &only_candidate),
             only_baseline: named(theirs, &only_baseline),
         };
-        let mut joined = Self { pairs, only_candidate, only_baseline, matching };
+        let mut joined = Self { pairs, only_candidate, only_baseline, matching, alone: 0 };
         joined.cluster_by(cluster, ours, theirs)?;
         Ok(joined)
     }
 
-    fn cluster_by(&mut self, key: Option<&str>, ours: &Samples, theirs: &Samples) -> Result<(), Error> {
-        let Some(key) = key else {
-            self.pairs.iter_mut().zip(0..).for_each(|(pair, place)| pair.cluster = place);
-            return Ok(());
-        };
-        ours.check_single(key)?;
-        theirs.check_single(key)?;
-        let mut codes: HashMap<Arc<str>, u32> = HashMap::new();
-        for pair in &mut self.pairs {
-            let name = metadata_text(ours, pair.candidate, key).or_else(|| metadata_text(theirs, pair.baseline, key));
-            let name = name.ok_or_else(|| no_cluster(key, &pair.id, ours))?;
-            let next = codes.len() as u32;
-            pair.cluster = *codes.entry(name).or_insert(next);
+    /// Finds the clusters by these fields, as in a gate: samples that share a value of any of them go together. What one run does not
+    /// say of a sample, the other may.
+    fn cluster_by(&mut self, fields: &[&str], ours: &Samples, theirs: &Samples) -> Result<(), Error> {
+        for &field in fields {
+            ours.check_single(field)?;
+            theirs.check_single(field)?;
+            if ours.metadata_column(field).is_none()
+                && theirs.metadata_column(field).is_none()
+                && !self.pairs.is_empty()
+            {
+                let known = ours.metadata_keys().map(ToString::to_string).collect();
+                return Err(ErrorKind::NoField { field: field.to_owned(), known }.into());
+            }
         }
+        let name = |pair: &MatchedSample, field: &str| {
+            cluster_name(ours, pair.candidate, field).or_else(|| cluster_name(theirs, pair.baseline, field))
+        };
+        let values = fields.iter().map(|field| self.pairs.iter().map(|pair| name(pair, field)).collect::<Vec<_>>());
+        let clusters = Clusters::by_values(self.pairs.len(), values);
+        self.pairs.iter_mut().zip(clusters.of_samples).for_each(|(pair, cluster)| pair.cluster = cluster);
+        self.alone = if fields.is_empty() { 0 } else { clusters.alone };
         Ok(())
     }
 
@@ -101,16 +110,8 @@ impl RunMatch {
     }
 }
 
-fn no_cluster(key: &str, id: &SampleId, samples: &Samples) -> Error {
-    let known: Vec<String> = samples.metadata_keys().map(ToString::to_string).collect();
-    if known.iter().any(|known| known == key) {
-        return Error::from(ErrorKind::MissingMetadata { purpose: "cluster", key: key.to_owned() }).at_sample(id);
-    }
-    ErrorKind::NoField { field: key.to_owned(), known }.into()
-}
-
 /// The value of a sample's metadata, as text.
-pub(crate) fn metadata_text(samples: &Samples, sample: u32, key: &str) -> Option<Arc<str>> {
+fn metadata_text(samples: &Samples, sample: u32, key: &str) -> Option<Arc<str>> {
     let column = samples.metadata_column(key)?;
     match column.value(sample)? {
         Value::Null | Value::Missing => None,
@@ -132,7 +133,7 @@ mod tests {
         samples
     }
 
-    fn join(candidate: &Samples, baseline: &Samples, cluster: Option<&str>) -> Result<RunMatch, Error> {
+    fn join(candidate: &Samples, baseline: &Samples, cluster: &[&str]) -> Result<RunMatch, Error> {
         let [candidate, baseline] =
             [("new", candidate), ("old", baseline)].map(|(name, samples)| ComparedRun { name: name.into(), samples });
         RunMatch::new(&candidate, &baseline, cluster)
@@ -140,7 +141,7 @@ mod tests {
 
     #[test]
     fn samples_are_paired_by_name_whatever_their_order() {
-        let joined = join(&run(&["c", "a", "b"]), &run(&["b", "d", "a"]), None).unwrap();
+        let joined = join(&run(&["c", "a", "b"]), &run(&["b", "d", "a"]), &[]).unwrap();
         let pairs: Vec<(String, u32, u32)> =
             joined.pairs.iter().map(|pair| (pair.id.to_string(), pair.candidate, pair.baseline)).collect();
         assert_eq!(pairs, [("a".into(), 1, 2), ("b".into(), 2, 0)]);
@@ -151,10 +152,10 @@ mod tests {
     #[test]
     fn samples_with_the_same_metadata_are_one_cluster() {
         let (candidate, baseline) = (run(&["x-1", "y-1", "x-2"]), run(&["x-2", "x-1", "y-1"]));
-        let joined = join(&candidate, &baseline, Some("document")).unwrap();
+        let joined = join(&candidate, &baseline, &["document"]).unwrap();
         let clusters: Vec<u32> = joined.pairs.iter().map(|pair| pair.cluster).collect();
         assert_eq!(clusters, [0, 0, 1]);
-        let error = join(&candidate, &baseline, Some("author")).err().unwrap();
+        let error = join(&candidate, &baseline, &["author"]).err().unwrap();
         assert!(matches!(error.kind(), ErrorKind::NoField { field, .. } if field == "author"), "{error}");
     }
 
@@ -165,7 +166,7 @@ mod tests {
             (&["a"], &[], Incomparable::EmptyRun { run: "old".into() }),
             (&["b", "a"], &["d", "c"], Incomparable::NoSharedSample { candidate: "a".into(), baseline: "c".into() }),
         ] {
-            let joined = join(&run(candidate), &run(baseline), None).unwrap();
+            let joined = join(&run(candidate), &run(baseline), &[]).unwrap();
             assert_eq!(joined.problem("new", "old"), Some(want));
         }
     }

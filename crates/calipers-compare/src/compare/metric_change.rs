@@ -82,7 +82,7 @@ impl MetricPair<'_> {
     }
 
     fn clusters<'p>(&self, pairs: impl Iterator<Item = &'p MatchedSample>) -> Option<Vec<u32>> {
-        self.question.cluster.is_some().then(|| pairs.map(|pair| pair.cluster).collect())
+        (!self.question.cluster.is_empty()).then(|| pairs.map(|pair| pair.cluster).collect())
     }
 
     fn compare_means(&self, scale: ChangeScale, ours: &SampleValues, theirs: &SampleValues) -> MetricChange {
@@ -318,7 +318,7 @@ impl MetricPair<'_> {
         found.correlation = correlation;
         found.details.push(("candidate_labels", our_mean.truths() as f64));
         found.details.push(("baseline_labels", their_mean.truths() as f64));
-        if self.question.cluster.is_some() {
+        if !self.question.cluster.is_empty() {
             found.why = Some(Incomparable::CorrectedClusters);
             return found;
         }
@@ -339,7 +339,7 @@ impl MetricPair<'_> {
             .collect();
         let missing = (self.joined.pairs.len() - known.len()) as u64
             + (self.joined.only_candidate.len() + self.joined.only_baseline.len()) as u64;
-        let unit_of = number_units(&known, self.question.cluster.is_some());
+        let unit_of = number_units(&known, !self.question.cluster.is_empty());
         let ours = WeightedValues::new(&known, &unit_of, |pair| ours.get(pair.candidate));
         let theirs = WeightedValues::new(&known, &unit_of, |pair| theirs.get(pair.baseline));
         let found = self.require_population(self.estimate_quantile(scale, p, &ours, &theirs, known.len()));

@@ -32,7 +32,6 @@ use calipers_stats::components::Estimand;
 use calipers_stats::multiplicity::Correction;
 use hashbrown::HashMap;
 use matching::RunMatch;
-pub(crate) use matching::metadata_text;
 use metric_change::{MetricChange, MetricPair, scale_of};
 pub use run_metric::DENOMINATOR;
 use run_metric::{ComparedMetric, RESOURCES, RunMetric, count_timeouts};
@@ -66,8 +65,8 @@ pub struct CompareQuestion<'a> {
     pub context: Context,
     /// What errors are about: questions like these, or a rerun of this suite.
     pub estimand: Estimand,
-    /// The metadata key that groups samples into clusters.
-    pub cluster: Option<&'a str>,
+    /// The metadata by which samples go together: those that share a value of any of these fields.
+    pub cluster: &'a [&'a str],
     /// How much of a change does not matter: in the unit of the metric, or as a share where the change is a ratio.
     pub margin: Option<f64>,
     /// How p-values are adjusted.
@@ -100,7 +99,7 @@ pub struct CompareQuestion<'a> {
 ///     reducer: mean_score(),
 ///     context: Context::default(),
 ///     estimand: Estimand::Population,
-///     cluster: None,
+///     cluster: &[],
 ///     margin: None,
 ///     correction: Correction::Holm,
 ///     pass_rule: PassRule::default(),
@@ -126,13 +125,16 @@ pub fn compare(runs: &[ComparedRun<'_>], question: &CompareQuestion<'_>) -> Resu
     let mut all: Vec<&mut MetricDraft> = each.collect();
     let tests = set_verdicts(&mut all, question.margin, question.context.confidence.level(), question.correction);
     let rankings = if runs.len() > 2 { rank_runs(&metrics, runs, &measured, question)? } else { Vec::new() };
+    let alone = drafts.iter().map(|draft| draft.alone).max().filter(|samples| *samples > 0);
     let comparisons: Vec<RunComparison> = drafts.into_iter().map(ComparisonDraft::finish).collect();
+    let mut caveats: Vec<Caveat> = comparisons.iter().flat_map(match_caveats).collect();
+    caveats.extend(alone.map(|samples| Caveat::SamplesAlone { key: question.cluster.join(", "), samples }));
     let (verdict, decided_by) = decide(&comparisons);
     Ok(CompareReport {
         verdict,
         is_judged: false,
         decided_by,
-        caveats: comparisons.iter().flat_map(match_caveats).collect(),
+        caveats,
         comparisons,
         rankings,
         settings: record_settings(question, tests),
@@ -160,7 +162,7 @@ fn record_settings(question: &CompareQuestion<'_>, tests: u64) -> CompareSetting
         seed: question.context.seed.0,
         reducer: question.reducer.name().to_owned(),
         estimand: question.estimand,
-        cluster: question.cluster.map(str::to_owned),
+        cluster: question.cluster.iter().map(|field| (*field).to_owned()).collect(),
         margin: question.margin,
         correction: question.correction,
         tests,
@@ -194,6 +196,8 @@ struct ComparisonDraft {
     comparison: RunComparison,
     metrics: Vec<MetricDraft>,
     resources: Vec<MetricDraft>,
+    /// Samples that are clusters by themselves, for want of a name.
+    alone: u64,
 }
 
 impl ComparisonDraft {
@@ -229,7 +233,7 @@ impl ComparisonDraft {
             resources: Vec::new(),
             samples,
         };
-        Ok(Self { comparison, metrics, resources })
+        Ok(Self { comparison, metrics, resources, alone: joined.alone })
     }
 
     fn finish(self) -> RunComparison {
@@ -322,7 +326,7 @@ fn rank_runs(
     question: &CompareQuestion<'_>,
 ) -> Result<Vec<Ranking>, Error> {
     let mut clusters: HashMap<SampleId, u32> = HashMap::new();
-    if question.cluster.is_some() {
+    if !question.cluster.is_empty() {
         // Samples that all runs have are among those of the first two.
         for pair in RunMatch::new(&runs[0], &runs[1], question.cluster)?.pairs {
             clusters.insert(pair.id, pair.cluster);

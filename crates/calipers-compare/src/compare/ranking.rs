@@ -37,7 +37,8 @@ fn rank_rows(
 ) -> Result<Vec<RankedRun>, Incomparable> {
     let direction = metric.direction.ok_or(Incomparable::NoBetterSide)?;
     let (ids, columns) = collect_shared_values(runs, measured)?;
-    let clusters: Option<Vec<u32>> = question.cluster.map(|_| ids.iter().map(|id| clusters[id]).collect());
+    let clusters: Option<Vec<u32>> =
+        (!question.cluster.is_empty()).then(|| ids.iter().map(|id| clusters[id]).collect());
     let better = find_winners(&columns, clusters.as_deref(), direction, question);
     let confidence = question.context.confidence;
     let apart = 1.0 - (1.0 - confidence.level()) / runs.len() as f64;

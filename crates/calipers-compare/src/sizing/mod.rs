@@ -8,9 +8,10 @@ mod plan_report;
 mod spread;
 
 pub use plan_report::{PilotRun, PlanBasis, PlanReport};
-pub use spread::{Pilot, PilotDifferences, PilotMeasure, Spread, measure_differences};
+pub use spread::{Pilot, PilotDifferences, PilotMeasure, ScoreRange, Spread, measure_differences};
 
 use calipers_core::{Caveat, Error};
+use calipers_stats::planned_mean::PlannedMean;
 use calipers_stats::power::{
     ClusterDesign, Costs, Disagreement, Effect, EpochDesign, GateSampleSize, OptimalAttempts, PairedDesign,
     PlannedVariances, SampleSize, Test, Variances, clusters_needed, gate_sample_size, mcnemar_detectable,
@@ -121,8 +122,8 @@ pub struct SampleNeed {
 pub enum SizingMethod {
     /// Blaker's interval at the assumed rate.
     Blaker,
-    /// The t interval of a mean.
-    MeanT,
+    /// The t interval of a mean, with weight at both ends.
+    AdjustedT,
     /// The noncentral t distribution of paired differences.
     PairedNoncentralT,
     /// McNemar's exact test, averaged over the number of samples on which runs disagree.
@@ -299,13 +300,12 @@ impl<'a> Planner<'a> {
         effect.unwrap_or_else(|| self.design_effect())
     }
 
-    /// Half the width of an interval of so many samples.
+    /// Half the width of the interval that so many samples will have.
     fn half_width(&self, samples: u64, attempts: u64) -> Option<f64> {
-        let worth = samples as f64 / self.design_effect();
         let spread = &self.question.spread;
-        if let (true, 1, Some(rate)) = (spread.is_share, attempts, spread.mean) {
+        if let (true, Some(rate)) = (self.is_decided_by_counts(attempts), spread.mean) {
             // Whole samples fall on either side of the rate, and the interval of either may be the wider one.
-            let trials = worth.max(1.0).floor();
+            let trials = samples.max(1) as f64;
             let widths = [(rate * trials).floor(), (rate * trials).ceil()].map(|successes| {
                 let share = Proportion::new(successes as u64, trials as u64).ok()?;
                 share.blaker(self.confidence).width()
@@ -313,18 +313,33 @@ impl<'a> Planner<'a> {
             return Some(widths[0]?.max(widths[1]?) / 2.0);
         }
         let units = self.question.clusters.map_or(samples as f64, |clusters| samples as f64 / clusters.size);
-        let df = units - 1.0;
-        let critical = special::t_quantile(1.0 - self.confidence.tail(), df);
-        (df > 0.0).then(|| critical * (spread.variance(attempts) / worth).sqrt())
+        let sd = self.sd_of_unit(spread.variance(attempts).sqrt(), self.design_effect());
+        let planned = |mean: f64| PlannedMean { units, mean, variance: sd * sd };
+        let beyond = |end: f64, mean: f64| mean + (end - mean) * self.sd_of_unit(1.0, self.design_effect()).min(1.0);
+        let interval = match (spread.range, spread.mean) {
+            (ScoreRange::Unit, Some(mean)) => planned(mean).unit_interval(self.confidence),
+            (ScoreRange::Open { least, most }, Some(mean)) => {
+                planned(mean).open_interval((beyond(least, mean), beyond(most, mean)), self.confidence)
+            }
+            _ => match mean_near_end(spread.variance(1)) {
+                Some(mean) => planned(mean).unit_interval(self.confidence),
+                // As far as so many normal values reach.
+                None => {
+                    let reach = sd * special::normal_quantile(1.0 - 1.0 / (units + 1.0));
+                    planned(0.0).open_interval((-reach, reach), self.confidence)
+                }
+            },
+        };
+        interval.ok()?.width().map(|width| width / 2.0)
     }
 
     fn interval(&self, half: f64, attempts: u64) -> SampleNeed {
         let is_enough = |samples| self.half_width(samples, attempts).is_some_and(|width| width <= half);
-        let is_share = self.question.spread.is_share && attempts == 1 && self.question.spread.mean.is_some();
+        let is_share = self.is_decided_by_counts(attempts) && self.question.spread.mean.is_some();
         SampleNeed {
             samples: find_smallest(is_enough).ok_or(Unplannable::NoNumberIsEnough),
             normal: None,
-            method: if is_share { SizingMethod::Blaker } else { SizingMethod::MeanT },
+            method: if is_share { SizingMethod::Blaker } else { SizingMethod::AdjustedT },
         }
     }
 
@@ -372,7 +387,7 @@ impl<'a> Planner<'a> {
         Ok(design.variance().sqrt())
     }
 
-    /// True when two runs will be compared by what each passes alone.
+    /// True when passes are counted: in the interval of a run, and where two runs are compared by what each passes alone.
     fn is_decided_by_counts(&self, attempts: u64) -> bool {
         self.question.spread.is_share && attempts == 1 && self.question.clusters.is_none()
     }
@@ -560,6 +575,12 @@ impl<'a> Planner<'a> {
         ];
         all.into_iter().filter(|(applies, _)| *applies).map(|(_, caveat)| caveat).collect()
     }
+}
+
+/// The mean nearest to an end that scores between 0 and 1 can have whose variance is this; none where it is no variance of such
+/// scores. Their interval is widest there.
+fn mean_near_end(variance: f64) -> Option<f64> {
+    (variance <= 0.25).then(|| (1.0 + (1.0 - 4.0 * variance).sqrt()) / 2.0)
 }
 
 /// How often runs disagree whose differences have this standard deviation around this mean.

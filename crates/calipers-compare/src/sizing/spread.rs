@@ -1,15 +1,12 @@
 //! How much scores vary: from a run, or as assumed.
 
-use crate::compare::metadata_text;
 use calipers_core::metric::RunRows;
-use calipers_core::{Context, Error, Evidence, Metric, Reducer, SampleId, Samples};
+use calipers_core::{Clusters, Context, Error, ErrorKind, Evidence, Metric, Reducer, SampleId, Samples, cluster_name};
 use calipers_stats::cluster::estimate_clustered;
 use calipers_stats::components::{Components, UnitMoments};
 use calipers_stats::power::{ClusterDesign, Variances};
 use calipers_stats::{Moments, Undefined};
-use hashbrown::HashMap;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// How much the scores of a run vary, between samples and between attempts at one.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,6 +19,24 @@ pub struct Spread {
     pub within: Option<f64>,
     /// True when an attempt scores 0 or 1.
     pub is_share: bool,
+    /// Where scores lie.
+    pub range: ScoreRange,
+}
+
+/// Where the scores of samples lie, which decides on the interval of their mean.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ScoreRange {
+    /// Between 0 and 1.
+    Unit,
+    /// Anywhere; these are the least and the greatest that were seen.
+    Open {
+        /// The least.
+        least: f64,
+        /// The greatest.
+        most: f64,
+    },
+    /// Nothing is known but how much they vary.
+    Unknown,
 }
 
 impl Spread {
@@ -39,7 +54,13 @@ impl Spread {
             let message = format!("a rate of {rate} is not between 0 and 1");
             return Err(Error::argument(message, "80 % is written 0.8"));
         }
-        Ok(Self { mean: Some(rate), between: rate * (1.0 - rate), within: None, is_share: true })
+        Ok(Self {
+            mean: Some(rate),
+            between: rate * (1.0 - rate),
+            within: None,
+            is_share: true,
+            range: ScoreRange::Unit,
+        })
     }
 
     /// Scores with this standard deviation, one attempt at each sample.
@@ -48,7 +69,7 @@ impl Spread {
             let message = format!("a standard deviation of {sd} is not above 0");
             return Err(Error::argument(message, "take that of the scores of a similar run"));
         }
-        Ok(Self { mean: None, between: sd * sd, within: None, is_share: false })
+        Ok(Self { mean: None, between: sd * sd, within: None, is_share: false, range: ScoreRange::Unknown })
     }
 
     /// The same scores, of whose variance this share lies between attempts at one sample.
@@ -80,6 +101,8 @@ pub struct Pilot {
     pub spread: Spread,
     /// The clusters of samples, where a metadata key names them.
     pub clusters: Option<ClusterDesign>,
+    /// Samples without any of the metadata that names clusters, which are clusters by themselves.
+    pub alone: u64,
     /// The components of variance.
     pub components: Components,
 }
@@ -92,8 +115,8 @@ pub struct PilotMeasure<'a> {
     pub reducer: &'a Reducer,
     /// Level, seed and labels.
     pub context: &'a Context,
-    /// The metadata key that groups samples into clusters.
-    pub cluster: Option<&'a str>,
+    /// The metadata by which samples go together: those that share a value of any of these fields.
+    pub cluster: &'a [&'a str],
 }
 
 impl Pilot {
@@ -112,19 +135,28 @@ impl Pilot {
         let all: Vec<f64> = means.iter().map(|(_, mean)| *mean).collect();
         let total = Moments::from_slice(&all).variance().map_err(reject_pilot)?;
         let each: Vec<f64> = values.iter().map(|(_, value)| *value).collect();
+        let each = Moments::from_slice(&each);
         let spread = Spread {
             mean: Some(components.mean),
             between: components.between.unwrap_or(total),
             within: components.ms_within.ok(),
-            is_share: Moments::from_slice(&each).is_binary(),
+            is_share: each.is_binary(),
+            range: if each.is_unit() {
+                ScoreRange::Unit
+            } else {
+                let ends = Moments::from_slice(&all);
+                ScoreRange::Open { least: ends.min().map_err(reject_pilot)?, most: ends.max().map_err(reject_pilot)? }
+            },
         };
-        let clusters = measure.cluster.map(|key| measure_clusters(samples, key, &means)).transpose()?;
+        let found = measure_clusters(samples, measure.cluster, &means)?;
+        let (clusters, alone) = found.map_or((None, 0), |(design, alone)| (Some(design), alone));
         Ok(Self {
             samples: components.units,
             missing: (samples.len() as u64).saturating_sub(components.units),
             attempts: components.attempts as f64 / components.units as f64,
             spread,
             clusters,
+            alone,
             components,
         })
     }
@@ -185,13 +217,14 @@ pub fn measure_differences(runs: [&Samples; 2], measure: &PilotMeasure<'_>) -> R
         .map_err(|_| Error::argument("the runs share fewer than two samples with a score", hint))?;
     let (within_a, within_b) = (a.variance(), b.variance());
     let between = (total - a.of_means() - b.of_means()).max(0.0);
-    let clustered = |key: &str| {
+    let clustered = || {
         let of_samples: Vec<(u32, f64)> =
             (0..runs[0].len() as u32).filter_map(|sample| Some((sample, *each.get(&runs[0].id(sample))?))).collect();
-        measure_clusters(runs[0], key, &of_samples).map(|clusters| clusters.design_effect)
+        measure_clusters(runs[0], measure.cluster, &of_samples)
     };
     // Runs that differ nowhere have no design effect, and say nothing about one.
-    let design_effect = measure.cluster.filter(|_| total > 0.0).map(clustered).transpose()?;
+    let clusters = if total > 0.0 { clustered()? } else { None };
+    let design_effect = clusters.map(|(design, _)| design.design_effect);
     Ok(PilotDifferences { variances: Variances { between, within_a, within_b }, design_effect })
 }
 
@@ -239,6 +272,11 @@ fn collect_attempts(samples: &Samples, measure: &PilotMeasure<'_>) -> Result<Vec
     }
     match measure.metric.evidence_for(&rows, measure.reducer, None, &context)? {
         Some(Evidence::Mean { samples, values, .. }) => Ok(samples.into_iter().zip(values).collect()),
+        Some(Evidence::Corrected { .. }) => {
+            let message = format!("`{}` rests on labels, and a plan counts samples", measure.metric.name());
+            let hint = "`calipers judge` says how many more labels would halve its interval";
+            Err(Error::argument(message, hint))
+        }
         _ => {
             let message = format!("`{}` is not a mean over samples", measure.metric.name());
             Err(Error::argument(message, "plan by one that is, such as `accuracy` or `pass_rate`"))
@@ -260,25 +298,33 @@ fn units_by_id(samples: &Samples, values: &[(u32, f64)]) -> BTreeMap<SampleId, M
     units
 }
 
-fn measure_clusters(samples: &Samples, key: &str, means: &[(u32, f64)]) -> Result<ClusterDesign, Error> {
-    samples.check_single(key)?;
-    let mut codes: HashMap<Arc<str>, u32> = HashMap::new();
-    let mut of_sample = Vec::new();
-    for &(sample, _) in means {
-        let name = metadata_text(samples, sample, key).ok_or_else(|| {
-            let kind = calipers_core::ErrorKind::MissingMetadata { purpose: "cluster", key: key.to_owned() };
-            Error::from(kind).at_sample(&samples.id(sample))
-        })?;
-        let next = codes.len() as u32;
-        of_sample.push(*codes.entry(name).or_insert(next));
+/// The clusters by these fields, as in a gate, and how many samples are clusters by themselves for want of a value.
+fn measure_clusters(
+    samples: &Samples,
+    fields: &[&str],
+    means: &[(u32, f64)],
+) -> Result<Option<(ClusterDesign, u64)>, Error> {
+    if fields.is_empty() {
+        return Ok(None);
     }
+    for &field in fields {
+        samples.check_single(field)?;
+        if samples.metadata_column(field).is_none() {
+            let known = samples.metadata_keys().map(ToString::to_string).collect();
+            return Err(ErrorKind::NoField { field: field.to_owned(), known }.into());
+        }
+    }
+    let names = |field: &str| means.iter().map(|(sample, _)| cluster_name(samples, *sample, field)).collect::<Vec<_>>();
+    let clusters = Clusters::by_values(means.len(), fields.iter().map(|field| names(field)));
     let values: Vec<f64> = means.iter().map(|(_, mean)| *mean).collect();
     let no_effect = |_: Undefined| {
+        let key = fields.join(", ");
         let message = format!("clusters by `{key}` have no design effect: there are too few, or scores do not vary");
         Error::argument(message, "plan from a run with several clusters, or leave the clusters out")
     };
-    let estimate = estimate_clustered(&values, &of_sample).map_err(no_effect)?;
+    let estimate = estimate_clustered(&values, &clusters.of_samples).map_err(no_effect)?;
     let effect = estimate.design_effect().map_err(no_effect)?;
     // Clusters that seem to help do so by chance, so a plan does not count on it.
-    Ok(ClusterDesign { size: estimate.n as f64 / estimate.clusters as f64, design_effect: effect.max(1.0) })
+    let size = estimate.n as f64 / estimate.clusters as f64;
+    Ok(Some((ClusterDesign { size, design_effect: effect.max(1.0) }, clusters.alone)))
 }

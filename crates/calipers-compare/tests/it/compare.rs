@@ -23,7 +23,7 @@ struct Ask<'a> {
     metrics: Vec<Metric>,
     level: f64,
     margin: Option<f64>,
-    cluster: Option<&'a str>,
+    cluster: &'a [&'a str],
     estimand: Estimand,
     correction: Correction,
 }
@@ -34,7 +34,7 @@ impl Default for Ask<'_> {
             metrics: vec![mean()],
             level: 0.95,
             margin: None,
-            cluster: None,
+            cluster: &[],
             estimand: Estimand::Population,
             correction: Correction::Holm,
         }
@@ -147,7 +147,7 @@ fn clustered_differences_are_those_of_the_vectors() {
             samples
         };
         let level = v["params"]["level"].as_f64().unwrap();
-        let got = Ask { level, cluster: Some("document"), ..Ask::default() }.first(&run("a"), &run("b"));
+        let got = Ask { level, cluster: &["document"], ..Ask::default() }.first(&run("a"), &run("b"));
         let found = got.paired.unwrap();
         same(&v, "mean_diff", got.change.value.clone().ok());
         same(&v, "cr2_se", Some(found.stderr));
@@ -498,7 +498,7 @@ fn what_cannot_be_compared_says_why_and_is_undecided() {
     assert!(error.to_string().contains("category"), "{error}");
     let error = Ask::of(ci()).all(&[&some, &some]).unwrap_err();
     assert!(error.to_string().starts_with("`ci` is not one number"), "{error}");
-    let error = Ask { cluster: Some("document"), ..Ask::default() }.all(&[&some, &some]).unwrap_err();
+    let error = Ask { cluster: &["document"], ..Ask::default() }.all(&[&some, &some]).unwrap_err();
     assert!(error.to_string().starts_with("no sample has the field `document`"), "{error}");
     let error = Ask::default().all(&[&some]).unwrap_err();
     assert!(error.to_string().contains("name at least two runs"), "{error}");
@@ -688,7 +688,7 @@ fn a_system_compared_with_itself_seldom_regresses() {
     assert!(changed >= 8, "a test of 5 % that hardly ever rejects: {changed}");
     let (regressed, changed) = false_alarms(RUNS, |draws| pair(draws, false), &alone);
     assert!(regressed <= most(0.025) && changed <= most(0.05), "{regressed} {changed}");
-    let clustered = Ask { cluster: Some("document"), ..alone };
+    let clustered = Ask { cluster: &["document"], ..alone };
     let (regressed, changed) = false_alarms(RUNS, |draws| pair(draws, true), &clustered);
     assert!(regressed <= most(0.025) && changed <= most(0.05), "{regressed} {changed}");
     let spending = |draws: &mut Draws| {

@@ -1,7 +1,7 @@
 //! Plans of runs: against the golden vectors, and small cases by hand.
 
 use calipers_compare::sizing::{
-    Pairing, Pilot, PilotMeasure, Sizing, SizingQuestion, Spread, Unplannable, measure_differences, size,
+    Pairing, Pilot, PilotMeasure, ScoreRange, Sizing, SizingQuestion, Spread, Unplannable, measure_differences, size,
 };
 use calipers_core::stats::power::{ClusterDesign, Costs, Variances};
 use calipers_core::stats::proportion::Proportion;
@@ -142,8 +142,8 @@ fn an_interval_is_as_wide_as_asked_for_and_one_sample_fewer_is_not_enough() {
     let width =
         |samples: u64| plan(&SizingQuestion { finished: Some(samples), ..of_scores }).finished.unwrap().half_width;
     assert!(width(needed).unwrap() <= 0.1 && width(needed - 1).unwrap() > 0.1, "{needed}");
-    // t with 98 degrees of freedom: 1.98447 · 0.5/√99 < 0.1.
-    assert_eq!(needed, 99);
+    // With weight 1.1524 at both ends, 99.305 in all: 1.98441 · √((96 · 0.25 + 1.1524 · 0.5) / 98.305 / 99.305) < 0.1.
+    assert_eq!(needed, 97);
     let clustered = SizingQuestion { clusters: Some(ClusterDesign { size: 10.0, design_effect: 2.0 }), ..of_scores };
     assert!(plan(&clustered).interval.unwrap().samples.unwrap() > 2 * needed);
 }
@@ -151,7 +151,8 @@ fn an_interval_is_as_wide_as_asked_for_and_one_sample_fewer_is_not_enough() {
 #[test]
 fn attempts_are_worth_their_price_while_their_luck_dominates() {
     // Variance 0.157 between samples and 0.083 between attempts.
-    let spread = Spread { mean: Some(0.62), between: 0.157, within: Some(0.083), is_share: false };
+    let spread =
+        Spread { mean: Some(0.62), between: 0.157, within: Some(0.083), is_share: false, range: ScoreRange::Unit };
     let costs = Some(Costs { sample: 10.0, attempt: 1.0 });
     let pairing = Some(Pairing::Correlation(0.5));
     let asked = SizingQuestion { costs, pairing, difference: Some(0.05), ..question(spread) };
@@ -226,7 +227,7 @@ fn run(rows: &[Vec<f64>]) -> Samples {
 #[test]
 fn a_pilot_has_the_components_of_the_vectors() {
     let (reducer, context, metric) = (mean_score(), Context::default(), accuracy());
-    let measure = PilotMeasure { metric: &metric, reducer: &reducer, context: &context, cluster: None };
+    let measure = PilotMeasure { metric: &metric, reducer: &reducer, context: &context, cluster: &[] };
     let file = read(folder().join("golden").join("paired.json"));
     let vectors = file["vectors"].as_array().unwrap().iter().filter(|v| v["statistic"] == "variance_components");
     let mut checked = 0;
@@ -253,7 +254,7 @@ fn a_pilot_has_the_components_of_the_vectors() {
 fn a_pilot_without_repeats_or_spread_says_what_is_missing() {
     let (reducer, context) = (mean_score(), Context::default());
     let (by_mean, by_f1) = (mean(), f1(true));
-    let measure = PilotMeasure { metric: &by_mean, reducer: &reducer, context: &context, cluster: None };
+    let measure = PilotMeasure { metric: &by_mean, reducer: &reducer, context: &context, cluster: &[] };
     let once = Pilot::of_run(&run(&[0.2, 0.4, 0.9, 0.2, 0.4].map(|x| vec![x])), &measure).unwrap();
     assert_eq!((once.spread.within, once.spread.is_share), (None, false));
     assert!((once.spread.between - 0.082).abs() < 1e-12);
@@ -265,7 +266,7 @@ fn a_pilot_without_repeats_or_spread_says_what_is_missing() {
     confusions.push(1).field("predicted", true).field("actual", true);
     let error = Pilot::of_run(&confusions, &PilotMeasure { metric: &by_f1, ..measure }).unwrap_err();
     assert!(error.to_string().starts_with("`f1` is not a mean over samples"), "{error}");
-    let clustered = PilotMeasure { cluster: Some("document"), ..measure };
+    let clustered = PilotMeasure { cluster: &["document"], ..measure };
     let rows: Vec<Vec<f64>> = (0..12).map(|id| vec![f64::from(id / 3) + 0.01 * f64::from(id % 3)]).collect();
     let clusters = Pilot::of_run(&run(&rows), &clustered).unwrap().clusters.unwrap();
     assert!(clusters.size == 3.0 && clusters.design_effect > 2.5, "{clusters:?}");
@@ -274,7 +275,7 @@ fn a_pilot_without_repeats_or_spread_says_what_is_missing() {
 #[test]
 fn two_runs_show_the_variance_of_their_differences() {
     let (reducer, context, metric) = (mean_score(), Context::default(), mean());
-    let measure = PilotMeasure { metric: &metric, reducer: &reducer, context: &context, cluster: None };
+    let measure = PilotMeasure { metric: &metric, reducer: &reducer, context: &context, cluster: &[] };
     let (a, b) = (run(&[vec![0.9], vec![0.4], vec![0.8]]), run(&[vec![0.7], vec![0.3], vec![0.7], vec![0.1]]));
     let once = measure_differences([&a, &b], &measure).unwrap().variances;
     // Differences of 0.2, 0.1 and 0.1.
@@ -292,7 +293,7 @@ fn two_runs_show_the_variance_of_their_differences() {
 #[test]
 fn differences_have_a_design_effect_of_their_own() {
     let (reducer, context, metric) = (mean_score(), Context::default(), mean());
-    let measure = PilotMeasure { metric: &metric, reducer: &reducer, context: &context, cluster: Some("document") };
+    let measure = PilotMeasure { metric: &metric, reducer: &reducer, context: &context, cluster: &["document"] };
     // Documents of three samples. Scores differ by sample, and one run gains on every other document.
     let score = |id: u32| vec![f64::from(id % 3)];
     let gained = |id: u32| vec![f64::from(id % 3) + f64::from(id / 3 % 2) + 0.01 * f64::from(id % 2)];

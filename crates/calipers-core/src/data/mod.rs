@@ -2,6 +2,7 @@
 
 mod attempt_facts;
 mod cached_answers;
+pub(crate) mod clusters;
 pub(crate) mod column;
 mod completeness;
 pub(crate) mod cow_indices;
@@ -27,6 +28,7 @@ mod table;
 mod value;
 
 pub use cached_answers::CACHED_ANSWERS;
+pub use clusters::{Clusters, cluster_name};
 pub use column::Column;
 pub use completeness::{Completeness, ExpectedRun, NEVER_RAN, RunEnding};
 pub use deliveries::{Contradiction, DeliveredAttempt, Delivery, Difference, DifferentPart};

@@ -7,6 +7,7 @@
 use super::Precision;
 use super::interval::clustered_mean;
 use super::ratio::{UnitKind, ratio_interval};
+use crate::data::clusters::names_a_cluster;
 use crate::{Answer, Caveat, Evidence, Figure, RatioLimits, Reason, Samples, Undefined, Value};
 use calipers_stats::adjusted_ratio::cr2;
 use calipers_stats::quantile::clustered_interval;
@@ -40,8 +41,16 @@ impl ClusterTerm {
 /// The kind of evidence, and what only this kind keeps.
 enum Kind {
     Mean(Box<Moments>),
-    Ratio { limits: RatioLimits, attempts_max: u32 },
-    Quantile { p: f64, values: Vec<(u32, f64)> },
+    Ratio {
+        limits: RatioLimits,
+        attempts_max: u32,
+    },
+    Quantile {
+        p: f64,
+        values: Vec<(u32, f64)>,
+    },
+    /// A mean that labels correct. The correction takes samples as independent, so it has no clustered interval.
+    Corrected,
 }
 
 /// What a figure rests on, by cluster.
@@ -81,8 +90,11 @@ impl ClusterState {
                     kind => *kind = Some(Kind::Ratio { limits, attempts_max: attempts }),
                 }
             }
-            // The correction takes samples as independent, so a corrected figure has no clustered interval.
-            Evidence::Corrected { .. } => {}
+            Evidence::Corrected { samples: rows, .. } => {
+                let places = self.places_of(samples, fields, &rows);
+                places.into_iter().for_each(|place| self.terms[place as usize].samples += 1);
+                self.kind = Some(Kind::Corrected);
+            }
             Evidence::Quantile { p, samples: rows, values, .. } => {
                 let places = self.places_of(samples, fields, &rows);
                 for (at, &place) in places.iter().enumerate() {
@@ -202,7 +214,13 @@ impl ClusterState {
     }
 
     /// The answer with what clusters make of its intervals and errors.
-    pub(super) fn apply(mut self, mut answer: Answer, precision: Precision, confidence: Confidence) -> Answer {
+    pub(super) fn apply(
+        mut self,
+        mut answer: Answer,
+        fields: &[Arc<str>],
+        precision: Precision,
+        confidence: Confidence,
+    ) -> Answer {
         let mut clusters: HashMap<u32, ClusterTerm> = HashMap::new();
         for place in 0..self.parents.len() as u32 {
             let root = self.root(place);
@@ -215,6 +233,9 @@ impl ClusterState {
         if count == samples || samples == 0 {
             answer.for_each(&mut |figure| figure.details.push(("clusters", count as f64)));
             return answer;
+        }
+        if let Some(Kind::Corrected) = self.kind {
+            return without_intervals(answer, fields);
         }
         let samples_max = clusters.values().map(|term| term.samples).max().unwrap_or(1);
         let interval = self.interval(&units, samples_max, confidence);
@@ -237,7 +258,7 @@ impl ClusterState {
         confidence: Confidence,
     ) -> Result<Interval, NoStatistic> {
         match self.kind.take() {
-            None => Err(NoStatistic::Empty),
+            None | Some(Kind::Corrected) => Err(NoStatistic::Empty),
             Some(Kind::Mean(all)) => clustered_mean(units, &all, confidence),
             Some(Kind::Ratio { limits, attempts_max }) => {
                 let attempts = u64::from(attempts_max) * samples_max;
@@ -249,15 +270,6 @@ impl ClusterState {
                 clustered_interval(&values, &codes, p, confidence)
             }
         }
-    }
-}
-
-/// True when a value says which cluster a sample is in.
-fn names_a_cluster(value: &Value) -> bool {
-    match value {
-        Value::Text(text) => !text.is_empty(),
-        Value::Bool(_) | Value::Int(_) | Value::Float(_) => true,
-        _ => false,
     }
 }
 
@@ -296,9 +308,21 @@ impl ClusterAnswer<'_> {
         if self.precision == Precision::StandardError {
             *figure = Figure { method: STDERR_METHOD.into(), value: self.stderr(), ..figure.clone() };
         } else {
-            figure.interval = self.interval.ok();
+            figure.interval = self.with_known_ends(figure);
         }
         self.say(figure);
+    }
+
+    /// The interval, without an end for which nothing limits the values: clusters do not limit them either.
+    fn with_known_ends(&self, figure: &Figure) -> Option<Interval> {
+        let mut interval = self.interval.ok()?;
+        for caveat in &figure.caveats {
+            if let Caveat::OpenInterval { lower, upper, .. } = caveat {
+                interval.lower = interval.lower.filter(|_| *lower);
+                interval.upper = interval.upper.filter(|_| *upper);
+            }
+        }
+        Some(interval).filter(|interval| interval.lower.is_some() || interval.upper.is_some())
     }
 
     /// Of an interval that is a metric, one end.

@@ -91,7 +91,9 @@ pub fn corrected(metric: impl Into<Metric>, labels: &str) -> Result<Metric, Erro
     }
     let of = |inner: Metric| {
         let outer = Corrected { metric: inner.clone(), labels: labels.into() };
-        let metric = inner.within("corrected", outer).about_samples(Scope::EverySample);
+        let mut metric = inner.within("corrected", outer).about_samples(Scope::EverySample);
+        // It answers itself, with an interval that clusters change.
+        metric.passes_on = false;
         let view = if inner.view == View::Attempts { inner.view } else { View::Reduced };
         let metric = metric.view(view).reading_if_there([labels]);
         if inner.name() == accuracy().name() && inner.params.is_empty() {

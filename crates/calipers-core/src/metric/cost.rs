@@ -16,8 +16,8 @@ const COST: About = About {
     misleads: "A few long conversations may cost more than all others together: look at `quantile(\"cost_usd\", \
                0.95)` too. Attempts without a `cost_usd` are left out.",
     formula: "Σ cost_usd / attempts that have one.",
-    interval: "Gaffke's test, inverted, with samples as units. It assumes that an unseen sample costs at most 5 \
-               times as much as the most expensive one. None below six samples.",
+    interval: "A lower end only, by Gaffke's test with samples as units, because nothing limits what an unseen sample costs. \
+               A gate of a policy that states `limits` has both ends. None below six samples.",
     example: "calipers score results.jsonl -m cost",
     unit: Unit::Usd,
     range: "≥ 0 USD",
@@ -87,6 +87,10 @@ impl Pairs for PerAttempt {
 
     fn name(&self) -> &str {
         "cost"
+    }
+
+    fn unlimited(&self) -> Vec<String> {
+        vec!["cost_usd".into()]
     }
 
     fn pairs(&self, points: &Points<'_>, context: &Context) -> Result<Known<(f64, f64)>, Error> {
@@ -178,5 +182,25 @@ mod tests {
         assert_eq!((mean.interval, mean.caveats[0].id()), (None, "small-sample"));
         let total = results.figure("run", "total_cost").expect("asked for");
         assert_eq!((&total.value, total.n, total.missing), (&Ok(3.0), 5, 1));
+    }
+
+    #[test]
+    fn a_cost_has_a_lower_end_and_a_reason_for_no_upper_one() {
+        let run = |least: f64| {
+            let mut samples = Samples::new();
+            (0..30).for_each(|id| {
+                samples.push(id).field("cost_usd", if id == 0 { least } else { 1.0 });
+            });
+            let results = Plan::new().metrics([cost()]).measure(&samples).expect("measurable");
+            results.figure("run", "cost").expect("asked for").clone()
+        };
+        let figure = run(1.0);
+        let interval = figure.interval.expect("thirty costs");
+        // Thirty ones and an unseen 0.
+        assert!((interval.lower.expect("a lower end") - 0.025f64.powf(1.0 / 30.0)).abs() < 1e-9 && interval.upper.is_none());
+        let caveat = Caveat::OpenInterval { fields: vec!["cost_usd".into()], lower: true, upper: false };
+        assert!(figure.caveats.contains(&caveat), "{:?}", figure.caveats);
+        // What has been negative once has no lower end either.
+        assert_eq!(run(-1.0).interval, None);
     }
 }

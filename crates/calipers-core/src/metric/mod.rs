@@ -743,7 +743,7 @@ impl State {
         Ok(match self.clusters {
             Some(clusters) => {
                 let confidence = self.metric.own_confidence().unwrap_or(context.confidence);
-                clusters.apply(answer, self.metric.precision, confidence)
+                clusters.apply(answer, &context.cluster, self.metric.precision, confidence)
             }
             // An error or an interval with its own clusters has its own key.
             None if context.cluster.is_empty() || self.metric.passes_on || self.metric.cluster().is_some() => answer,

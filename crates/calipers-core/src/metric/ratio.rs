@@ -18,8 +18,8 @@ const RATIO: About = About {
     tells: "What one unit of the denominator yields over the whole suite: quality per token, tokens per success.",
     misleads: "It is not the mean of the samples' ratios, which may be many times larger.",
     formula: "Σy / Σx over attempts that have both; undefined when Σx is 0.",
-    interval: "Gaffke's test, inverted, with samples as units. It assumes that an unseen sample adds at most 5 times \
-               as much as the largest. None below six samples.",
+    interval: "None, because nothing limits what an unseen sample adds. A gate of a policy that states `limits` has the \
+               interval of Gaffke's test, with samples as units.",
     example: "calipers score results.jsonl -m 'ratio(\"quality_score\", \"tokens_used\")'",
     unit: Unit::Ratio,
     range: "any",
@@ -75,6 +75,10 @@ impl Pairs for Fields {
         "ratio"
     }
 
+    fn unlimited(&self) -> Vec<String> {
+        vec![self.numerator.clone(), self.denominator.clone()]
+    }
+
     fn pairs(&self, points: &Points<'_>, context: &Context) -> Result<Known<(f64, f64)>, Error> {
         let numerators = finite_field(points, &self.numerator, context)?;
         let denominators = finite_field(points, &self.denominator, context)?;
@@ -92,15 +96,12 @@ pub(super) enum UnitKind {
 /// From so many units on, the linearised error is as good as the test that looks at each of them, and far quicker.
 const UNITS_MAX: usize = 3000;
 
-/// How many times as large as the largest value seen an unseen one may be. An assumption for what is shown: it holds its level for
-/// lognormal (σ up to 1.5), exponential and Pareto (2.2) amounts from ten on. Gates do not make it, and ask for limits.
-const UNSEEN_TIMES: f64 = 5.0;
-
 /// The interval of a ratio of sums over units, each with its numerator and denominator. A unit has at most so many attempts.
 ///
 /// - Shares of counts: [t with a little weight at both ends](adjusted_ratio), CR2 and Satterthwaite's degrees of freedom.
-/// - Amounts and other numbers without a limit: [Gaffke's test](BoundedRatio), with an unseen unit that adds at most five times the
-///   largest. Linearised t covers 71 to 90 % of ten skewed costs.
+/// - Amounts and other numbers: [Gaffke's test](BoundedRatio), on the side where something limits what an unseen unit adds. No
+///   bound holds on the other side, whatever was seen (Bahadur and Savage 1956): amounts that are not negative have a bound
+///   below, and grades per something that is not negative have one above. Numerators of another kind have none.
 pub(super) fn ratio_interval(
     units: &[(f64, f64)],
     limits: RatioLimits,
@@ -120,36 +121,42 @@ pub(super) fn ratio_interval(
         let what = if is_clustered { Quantity::Clusters } else { Quantity::Values };
         return Err(NoStatistic::TooFew { what, need, have });
     }
-    if units.len() > UNITS_MAX {
-        let (numerators, denominators): (Vec<f64>, Vec<f64>) = units.iter().copied().unzip();
-        return ratio_of_sums(&numerators, &denominators, None)?.ratio.interval(confidence);
-    }
-    let largest = |of: fn(&(f64, f64)) -> f64| units.iter().map(of).fold(0.0, f64::max);
-    let (low, high, size) = (-largest(|unit| -unit.0), largest(|unit| unit.0), largest(|unit| unit.1));
-    let (least, most) = if limits == RatioLimits::Amounts {
-        // Amounts that are never negative have a limit below; otherwise the lowest one says how low others may be.
-        let size_min = units.iter().map(|unit| unit.1).filter(|size| *size > 0.0).fold(size, f64::min);
-        (Term::new(UNSEEN_TIMES * low, size), Term::new(UNSEEN_TIMES * high, size_min))
-    } else {
-        let grades = attempts as f64;
-        let best = if low >= 0.0 && high <= grades { grades } else { UNSEEN_TIMES * high };
-        (Term::new(UNSEEN_TIMES * low, UNSEEN_TIMES * size), Term::new(best, 0.0))
+    let grades = attempts as f64;
+    let is_within = |least: f64, most: f64| units.iter().all(|(y, _)| (least..=most).contains(y));
+    let size = units.iter().map(|unit| unit.1).fold(0.0, f64::max);
+    let (least, most) = match limits {
+        RatioLimits::Amounts => (is_within(0.0, f64::INFINITY).then(|| Term::new(0.0, size)), None),
+        _ => (None, is_within(0.0, grades).then(|| Term::new(grades, 0.0))),
     };
-    let terms = units.iter().map(|&(y, x)| Term::new(y, x));
-    let interval = BoundedRatio::new(terms, least, most)?.interval(confidence);
-    let method = if is_clustered { Method::GaffkeClustered } else { interval.method };
-    Ok(Interval { method, ..interval })
+    let interval = if units.len() > UNITS_MAX {
+        let (numerators, denominators): (Vec<f64>, Vec<f64>) = units.iter().copied().unzip();
+        let both = ratio_of_sums(&numerators, &denominators, None)?.ratio.interval(confidence)?;
+        Interval { lower: both.lower.filter(|_| least.is_some()), upper: both.upper.filter(|_| most.is_some()), ..both }
+    } else {
+        let terms = units.iter().map(|&(y, x)| Term::new(y, x));
+        let interval = BoundedRatio::new(terms, least, most)?.interval(confidence);
+        let method = if is_clustered { Method::GaffkeClustered } else { interval.method };
+        Interval { method, ..interval }
+    };
+    Ok(interval)
 }
 
 /// What a ratio of sums is taken of.
 pub(super) trait Pairs: Send + Sync + 'static {
     /// What an attempt can add to the sums.
     const LIMITS: RatioLimits;
+    /// True when numerators are grades, between 0 and 1.
+    const HAS_GRADES: bool = false;
     /// How it is computed, in words.
     const METHOD: &'static str;
 
     /// The metric, for messages.
     fn name(&self) -> &str;
+
+    /// The fields whose values nothing limits.
+    fn unlimited(&self) -> Vec<String> {
+        Vec::new()
+    }
 
     /// The numerator and the denominator of each attempt, if it has both.
     fn pairs(&self, points: &Points<'_>, context: &Context) -> Result<Known<(f64, f64)>, Error>;
@@ -211,7 +218,16 @@ impl<P: Pairs> Measure for OfSums<P> {
         if figure.value.is_ok() {
             let units: Vec<(f64, f64)> = state.numerators.into_iter().zip(state.denominators).collect();
             let attempts = u64::from(state.attempts_max);
-            figure.interval = ratio_interval(&units, P::LIMITS, attempts, UnitKind::Samples, context.confidence).ok();
+            let interval = ratio_interval(&units, P::LIMITS, attempts, UnitKind::Samples, context.confidence);
+            if let Ok(mut interval) = interval {
+                // Of numbers that only happen to lie between 0 and 1, nothing says that the next one will.
+                interval.upper = interval.upper.filter(|_| P::LIMITS.is_share() || P::HAS_GRADES);
+                let (lower, upper) = (interval.lower.is_some(), interval.upper.is_some());
+                if !(lower && upper) {
+                    figure.caveats.push(Caveat::OpenInterval { fields: self.0.unlimited(), lower, upper });
+                }
+                figure.interval = Some(interval).filter(|_| lower || upper);
+            }
             // Nothing limits what an unseen sample adds, so few samples, or few that decide, say little.
             let open = ratio.iter().filter(|_| !P::LIMITS.is_share()).flat_map(Ratio::caveats);
             figure.caveats.extend(open.map(Caveat::from));

@@ -18,8 +18,8 @@ const TOKEN_EFFICIENCY: About = About {
                of the attempts' ratios, in which the cheapest attempt would count most.",
     formula: "quality_score / tokens_used, each summed over attempts that have both. Without a `quality_score`, the \
               scenario score is used, or else the only score. Undefined for zero tokens.",
-    interval: "Gaffke's test, inverted, with samples as units. It assumes that an unseen sample uses at most 5 times \
-               as many tokens as the largest. None below six samples.",
+    interval: "An upper end only, by Gaffke's test with samples as units, because nothing limits how many tokens an unseen \
+               sample uses. A gate of a policy that states `limits` has both ends. None below six samples.",
     example: "calipers score results.jsonl -m token_efficiency",
     unit: Unit::Ratio,
     range: "≥ 0 quality per token",
@@ -65,10 +65,15 @@ struct Efficiency;
 
 impl Pairs for Efficiency {
     const LIMITS: RatioLimits = RatioLimits::Open;
+    const HAS_GRADES: bool = true;
     const METHOD: &'static str = "ratio of sums";
 
     fn name(&self) -> &str {
         "token_efficiency"
+    }
+
+    fn unlimited(&self) -> Vec<String> {
+        vec!["tokens_used".into()]
     }
 
     fn pairs(&self, points: &Points<'_>, context: &Context) -> Result<Known<(f64, f64)>, Error> {

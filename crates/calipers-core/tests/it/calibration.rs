@@ -3,7 +3,7 @@
 //! Every test is ignored by default and run by `cargo xtask calibrate`.
 
 use calipers_core::stats::special::{binomial_pmf, normal_quantile};
-use calipers_core::{Figure, Interval, Metric, Plan, Samples, accuracy, mean, pass_at, pass_k, ratio};
+use calipers_core::{Figure, Interval, Metric, Plan, Samples, accuracy, mean, pass_at, pass_k};
 use calipers_testing::simulation::{self, Claim, Draws, Table};
 
 /// How often each answer holds, among `replications` draws from one seed.
@@ -216,30 +216,6 @@ fn unbounded_scores_cover_or_come_with_a_caveat() {
             assert!(n >= 30 || warned > REPLICATIONS * 99 / 100, "{name}, n = {n}: few scores come with a caveat");
             table.counted(format!("{name}, n = {n}, {share:.0} % with a caveat"), 0.95, hits, REPLICATIONS, claim);
         }
-    }
-    table.finish();
-}
-
-#[test]
-#[ignore = "calibration"]
-fn a_ratio_covers_or_comes_with_a_caveat() {
-    const REPLICATIONS: u64 = 5000;
-    let mut table = Table::new("ratio() of a quality that grows with tokens, over lognormal tokens");
-    let plan = plan(ratio("quality", "tokens"));
-    for n in [10i64, 30, 100] {
-        let [hits, warned] = count_each(n as u64, REPLICATIONS, |draws| {
-            let mut samples = Samples::new();
-            for id in 0..n {
-                let tokens = (0.5 * draws.normal()).exp();
-                let quality = tokens * (1.0 + 0.5 * draws.normal());
-                samples.push(id).field("quality", quality).field("tokens", tokens);
-            }
-            let figure = measure(&plan, &samples, "ratio");
-            [figure.interval.expect("there are samples").contains(1.0), !figure.caveats.is_empty()]
-        });
-        let claim = Claim::AtLeast(LEAST);
-        let share = warned as f64 / REPLICATIONS as f64 * 100.0;
-        table.counted(format!("n = {n}, {share:.0} % with a caveat"), 0.95, hits, REPLICATIONS, claim);
     }
     table.finish();
 }

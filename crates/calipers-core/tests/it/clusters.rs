@@ -53,7 +53,9 @@ fn intervals_are_those_of_clusters_and_name_them() {
         let (clustered, plain) = (figure(&results, name), figure(&measure(&samples, &[], metric), name));
         let interval = clustered.interval.expect("twenty clusters");
         assert_eq!((interval.method, &clustered.value), (method, &plain.value), "{name}");
-        assert!(interval.width() > plain.interval.expect("sixty samples").width(), "{name}: {interval:?}");
+        // A cost has a lower end only.
+        let plain = plain.interval.expect("sixty samples");
+        assert!(interval.width() > plain.width() || interval.lower < plain.lower, "{name}: {interval:?}");
         assert!(detail(&clustered, "clusters") >= Some(10.0), "{name}");
         assert_eq!(results.cluster.iter().map(|key| &**key).collect::<Vec<_>>(), ["document"]);
     }

@@ -96,12 +96,13 @@ const OPEN: [Law; 4] = [
     ("lognormal, σ = 0.5", 1.133_148_453_066_826_4, |d| (0.5 * d.normal()).exp()),
 ];
 
-const COSTS: [Law; 5] = [
+const COSTS: [Law; 6] = [
     ("lognormal, σ = 1", 1.648_721_270_700_128_2, |d| d.normal().exp()),
     ("lognormal, σ = 1.5", 3.080_216_848_918_031, |d| (1.5 * d.normal()).exp()),
     ("exponential", 1.0, Draws::exponential),
     ("Pareto 2.2", 2.2 / 1.2, |d| d.unit().max(1e-300).powf(-1.0 / 2.2)),
     ("1, one in 20 is 10", 1.45, |d| if d.unit() < 0.05 { 10.0 } else { 1.0 }),
+    ("1, one in 100 is 100", 1.99, |d| if d.unit() < 0.01 { 100.0 } else { 1.0 }),
 ];
 
 #[test]

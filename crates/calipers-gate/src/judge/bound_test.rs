@@ -11,6 +11,7 @@ use calipers_stats::{Confidence, Interval, Method};
 const MORE_MAX: f64 = 10_000.0;
 
 /// What is compared with a threshold.
+#[derive(Clone)]
 enum Quantity {
     /// A ratio over units.
     Ratio(BoundedRatio),
@@ -19,6 +20,7 @@ enum Quantity {
 }
 
 /// A quantity with the threshold that it is compared with.
+#[derive(Clone)]
 pub(super) struct BoundTest {
     quantity: Quantity,
     pub(super) threshold: f64,

@@ -9,13 +9,14 @@ mod composite;
 mod coverage;
 mod formula_bounds;
 mod measurement;
+mod quantile_units;
 mod rubric;
 mod scenario_rules;
 mod similar_names;
 mod threshold_question;
 mod units;
 
-use crate::clusters::{Clusters, find_likely};
+use crate::clusters::find_likely;
 use crate::policy::{
     Estimand, GateSpec, Level, Looks, Mistake, OnUndecided, Origin, Policy, PolicyRemedy, Rule, Span, Spanned,
     pass_rate_name,
@@ -26,8 +27,8 @@ use crate::{
 };
 use calipers_core::metric::RunRows;
 use calipers_core::{
-    Caveat, Context, Error, ErrorKind, Evidence, Figure, GateCaveat, Metric, PassRule, RatioLimits, Reason, Reducer,
-    Registry, Samples, Scenarios, Tally, Undefined, Unit, Value, Verdict, mean_score,
+    Caveat, Clusters, Context, Error, ErrorKind, Evidence, Figure, GateCaveat, Metric, PassRule, RatioLimits, Reason,
+    Reducer, Registry, Samples, Scenarios, Tally, Undefined, Unit, Value, Verdict, mean_score,
 };
 use calipers_stats::Confidence;
 use calipers_stats::multiplicity::{Correction, adjust};
@@ -508,8 +509,12 @@ impl<'a> Judge<'a> {
         let asked = self.question(&measured, rule, measured.unit);
         let decided = asked.decide(AllowedErrors::of(self.mode));
         let mut gate = self.gate(kind, name, spec.level, rule, &measured, decided);
-        if let (Mode::Confidence(_), Some(figure)) = (self.mode, &mut gate.result.figure) {
-            show_as_judged(figure, &asked, self.context.confidence);
+        if let Some(figure) = &mut gate.result.figure {
+            // Limits that the policy states close an interval that is open without them.
+            let is_open = figure.caveats.iter().any(|caveat| matches!(caveat, Caveat::OpenInterval { .. }));
+            if self.mode != Mode::Point || is_open {
+                show_as_judged(figure, &asked, self.context.confidence);
+            }
         }
         gate.result.rationale = rationale;
         Ok(gate)
@@ -680,6 +685,7 @@ fn show_as_judged(figure: &mut Figure, asked: &ThresholdQuestion<'_>, confidence
     let count_alike = matches!(asked.units, Units::Samples) && asked.weights.is_none();
     figure.caveats.retain(|caveat| match caveat {
         Caveat::Statistic(_) | Caveat::PooledAttempts { .. } => false,
+        Caveat::OpenInterval { .. } => figure.interval.is_none_or(|interval| interval.width().is_none()),
         Caveat::PerfectScore { .. } => count_alike,
         _ => true,
     });

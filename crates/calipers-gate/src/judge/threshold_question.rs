@@ -2,6 +2,7 @@
 
 use super::Mode;
 use super::bound_test::BoundTest;
+use super::quantile_units::QuantileUnits;
 use super::units::{TermLimits, UnitRows, Units, ends_of};
 use crate::limits::{LimitEnd, ValueRanges};
 use crate::policy::{Comparison, Looks, OnMissingValues, Rule};
@@ -231,6 +232,12 @@ impl ThresholdQuestion<'_> {
         }
     }
 
+    /// True when nothing is missing and nothing broke, so that there is nothing to take for the worst or the best.
+    fn is_complete(&self) -> bool {
+        let has_missing = [self.evidence, self.by_attempt].into_iter().flatten().any(Evidence::has_missing);
+        !has_missing && !self.errored.iter().any(|is| *is)
+    }
+
     fn missing_samples(&self) -> u64 {
         match self.evidence {
             Some(evidence) => evidence.missing().len() as u64,
@@ -332,7 +339,8 @@ impl ThresholdQuestion<'_> {
             return self.judgement(Verdict::Undecided, ThresholdFinding::NeverExact);
         }
         let (bad, good) = self.fills();
-        let (worst, best) = (self.test(bad, Fill::Bad), self.test(good, Fill::Good));
+        let worst = self.test(bad, Fill::Bad);
+        let best = if self.is_complete() { worst.clone() } else { self.test(good, Fill::Good) };
         if let Some(worst) = worst.as_ref().ok().filter(|worst| worst.passes(errors.pass)) {
             let bound = confidence_bound(worst, errors.pass, true);
             return self.judgement(Verdict::Pass, ThresholdFinding::BoundMet(bound));
@@ -366,8 +374,9 @@ impl ThresholdQuestion<'_> {
     pub(super) fn bound(&self, level: f64) -> Result<f64, Unbounded> {
         let alpha = 1.0 - level;
         let (fill, _) = self.fills();
-        if let Some(Evidence::Quantile { values, .. }) = self.evidence {
-            return self.quantile_bound(values, fill, alpha);
+        if let Some(Evidence::Quantile { .. }) = self.evidence {
+            let comparison = if self.wants_more() { Comparison::AtLeast } else { Comparison::AtMost };
+            return self.ask(comparison, 0.0).quantile_bound(&self.quantile_units(fill)?, fill, alpha);
         }
         let bound = self.test(fill, Fill::Bad)?.bound(alpha, true);
         bound.ok_or_else(|| self.no_limit().unwrap_or(Unbounded::Open))
@@ -377,8 +386,8 @@ impl ThresholdQuestion<'_> {
     /// fail.
     pub(super) fn bounds_at(&self, alpha: f64) -> (Option<f64>, Option<f64>) {
         let (bad, good) = self.fills();
-        if let Some(Evidence::Quantile { values, .. }) = self.evidence {
-            return self.quantile_bounds(values, bad, alpha);
+        if let Some(Evidence::Quantile { .. }) = self.evidence {
+            return self.quantile_bounds(bad, alpha);
         }
         let asked = self.ask(Comparison::AtLeast, 0.0);
         let bound = |fill, side, is_lower| asked.test(fill, side).ok()?.one_bound(alpha, is_lower);
@@ -387,8 +396,8 @@ impl ThresholdQuestion<'_> {
 
     /// The interval to show: from the same test as the verdict, without what is missing.
     pub(super) fn interval(&self, confidence: Confidence) -> Option<Interval> {
-        if let Some(Evidence::Quantile { values, .. }) = self.evidence {
-            let (lower, upper) = self.quantile_bounds(values, Fill::LeftOut, confidence.tail());
+        if let Some(Evidence::Quantile { .. }) = self.evidence {
+            let (lower, upper) = self.quantile_bounds(Fill::LeftOut, confidence.tail());
             let method = match (self.looks, self.units) {
                 (Looks::Any, _) => Method::Betting,
                 (_, Units::Clusters(_)) => Method::GaffkeClustered,
@@ -413,31 +422,54 @@ impl ThresholdQuestion<'_> {
         }
     }
 
-    fn quantile_bounds(&self, values: &[f64], fill: Fill, alpha: f64) -> (Option<f64>, Option<f64>) {
-        let bound = |comparison| self.ask(comparison, 0.0).quantile_bound(values, fill, alpha).ok();
+    fn quantile_bounds(&self, fill: Fill, alpha: f64) -> (Option<f64>, Option<f64>) {
+        let Ok(units) = self.quantile_units(fill) else { return (None, None) };
+        let bound = |comparison| self.ask(comparison, 0.0).quantile_bound(&units, fill, alpha).ok();
         (bound(Comparison::AtLeast), bound(Comparison::AtMost))
     }
 
-    /// The tightest value of the run that would pass as the limit of a quantile.
-    fn quantile_bound(&self, values: &[f64], fill: Fill, alpha: f64) -> Result<f64, Unbounded> {
-        let mut limits: Vec<f64> = values.iter().copied().filter(|x| x.is_finite()).collect();
-        limits.sort_by(f64::total_cmp);
-        limits.dedup();
-        let up = self.wants_more();
-        let comparison = if up { Comparison::AtLeast } else { Comparison::AtMost };
-        let passes =
-            |&value: &f64| self.ask(comparison, value).test(fill, Fill::Bad).is_ok_and(|tested| tested.passes(alpha));
-        let near = match self.evidence {
-            Some(Evidence::Quantile { p, .. }) => (p * limits.len() as f64) as usize,
-            _ => 0,
+    /// What a quantile rests on, by unit.
+    fn quantile_units(&self, fill: Fill) -> Result<QuantileUnits, Unbounded> {
+        let evidence = match self.units {
+            Units::Attempts => self.by_attempt.ok_or(Unbounded::NotByAttempt)?,
+            _ => self.evidence.ok_or(Unbounded::NoValues)?,
         };
+        let Evidence::Quantile { samples, values, missing, .. } = evidence else { return Err(Unbounded::NoValues) };
+        let missing = if fill == Fill::LeftOut { &[][..] } else { missing };
+        Ok(QuantileUnits::new(self.units, samples, values, missing))
+    }
+
+    /// The tightest value of the run that would pass as the limit of a quantile.
+    fn quantile_bound(&self, units: &QuantileUnits, fill: Fill, alpha: f64) -> Result<f64, Unbounded> {
+        let Some(Evidence::Quantile { p, values, .. }) = self.evidence else { return Err(Unbounded::NoValues) };
+        let up = self.wants_more();
+        let passes = |&limit: &f64| {
+            // What is missing is on the wrong side of the limit before a gate passes.
+            let is_missing_within = if fill == Fill::Bad { up } else { !up };
+            let ratio = match up {
+                true => units.ratio(|x| x < limit, is_missing_within),
+                false => units.ratio(|x| x <= limit, is_missing_within),
+            };
+            ratio.is_ok_and(|ratio| BoundTest::new(ratio, *p, !up, self.looks, self.sample_unit()).passes(alpha))
+        };
+        let limits = &units.limits;
+        let near = (p * limits.len() as f64) as usize;
         let place = if up {
-            partition_near(&limits, near, passes).checked_sub(1)
+            partition_near(limits, near, passes).checked_sub(1)
         } else {
-            Some(partition_near(&limits, near, |limit| !passes(limit)))
+            Some(partition_near(limits, near, |limit| !passes(limit)))
         };
         let limit = place.and_then(|place| limits.get(place)).copied();
         limit.ok_or(Unbounded::TooFewValues { values: values.len() })
+    }
+
+    /// What is counted.
+    fn sample_unit(&self) -> SampleUnit {
+        match self.units {
+            Units::Samples => SampleUnit::Samples,
+            Units::Clusters(_) => SampleUnit::Clusters,
+            Units::Attempts => SampleUnit::Attempts,
+        }
     }
 
     /// What keeps the answer open, and about how many more units would decide.
@@ -499,12 +531,7 @@ impl ThresholdQuestion<'_> {
             return self.test_corrected(fill, side);
         }
         let of = self.rows(fill, side)?.ratio(self.units)?;
-        let unit = match self.units {
-            Units::Samples => SampleUnit::Samples,
-            Units::Clusters(_) => SampleUnit::Clusters,
-            Units::Attempts => SampleUnit::Attempts,
-        };
-        let up = self.wants_more();
+        let (unit, up) = (self.sample_unit(), self.wants_more());
         Ok(match self.evidence {
             // The quantile is at most the limit exactly when at least p of the attempts are.
             Some(Evidence::Quantile { p, .. }) => {

@@ -14,11 +14,10 @@ mod scenarios;
 mod thresholds;
 
 use crate::Baseline;
-use crate::clusters::Clusters;
 use crate::policy::{Comparison, Formula, GateSpec, Origin, Policy, Rule, Span, Spanned, Threshold};
 use calipers_core::{
-    Context, Error, Evidence, Labels, Metric, MetricBasis, PolicyRole, Reducer, Registry, Samples, Scope, Seed, Unit,
-    mean_score,
+    Clusters, Context, Error, Evidence, Labels, Metric, MetricBasis, PolicyRole, Reducer, Registry, Samples, Scope,
+    Seed, Unit, mean_score,
 };
 use calipers_stats::proportion::perfect_needs;
 use demand::Demand;

@@ -99,7 +99,7 @@ struct SettingsDocument {
     reducer: String,
     /// What errors are about.
     estimand: EstimandName,
-    /// The metadata key that groups samples into clusters.
+    /// The metadata by which samples go together, several keys with a comma between them; null if there is none.
     cluster: Option<String>,
     /// How much of a change does not matter.
     #[schemars(extend("exclusiveMinimum" = 0))]
@@ -117,7 +117,7 @@ impl From<&CompareSettings> for SettingsDocument {
             seed: settings.seed,
             reducer: settings.reducer.clone(),
             estimand: EstimandName::from(settings.estimand),
-            cluster: settings.cluster.clone(),
+            cluster: (!settings.cluster.is_empty()).then(|| settings.cluster.join(", ")),
             margin: settings.margin,
             correction: match settings.correction {
                 Correction::Bonferroni => CorrectionName::Bonferroni,

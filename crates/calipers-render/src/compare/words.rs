@@ -341,7 +341,9 @@ pub(crate) fn settings(report: &CompareReport) -> Vec<String> {
         Correction::BenjaminiYekutieli => "Benjamini-Yekutieli",
     };
     let mut parts = vec![format!("{} intervals for {}", percent(settings.level), estimand(settings.estimand))];
-    parts.extend(settings.cluster.as_ref().map(|key| format!("clustered by {key}")));
+    if !settings.cluster.is_empty() {
+        parts.push(format!("clustered by {}", settings.cluster.join(", ")));
+    }
     parts.push(format!("{correction} over {}", pluralize(settings.tests, "test")));
     parts.push(format!("reducer {}", settings.reducer));
     parts.push(format!("seed {}", settings.seed));
@@ -496,7 +498,7 @@ mod tests {
                 seed: 0,
                 reducer: "mean".into(),
                 estimand: Estimand::Population,
-                cluster: None,
+                cluster: Vec::new(),
                 margin: None,
                 correction: Correction::Holm,
                 tests: 1,

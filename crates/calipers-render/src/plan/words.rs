@@ -257,7 +257,7 @@ impl<'a> PlanWords<'a> {
 pub(crate) fn sizing_method(method: SizingMethod) -> &'static str {
     match method {
         SizingMethod::Blaker => "Blaker's interval at the assumed rate",
-        SizingMethod::MeanT => "t interval of the mean",
+        SizingMethod::AdjustedT => "t interval of the mean with weight at both ends",
         SizingMethod::PairedNoncentralT => "noncentral t of paired differences",
         SizingMethod::McNemarExact => "McNemar's exact test of paired passes",
         SizingMethod::TwoShares => "two independent shares",

@@ -24,7 +24,7 @@ fn report(candidate: &Samples, baseline: &Samples, margin: Option<f64>) -> Compa
         reducer: mean_score(),
         context: Context::default(),
         estimand: Estimand::Population,
-        cluster: None,
+        cluster: &[],
         margin,
         correction: Correction::Holm,
         pass_rule: PassRule::default(),
