@@ -64,7 +64,7 @@ impl Clusters {
 #[must_use]
 pub fn cluster_name(samples: &Samples, sample: u32, field: &str) -> Option<Value> {
     let column = samples.metadata_column(field)?;
-    let value = column.dictionary().get(*column.codes.get(sample as usize)? as usize)?;
+    let value = column.dictionary().get(column.code(sample)? as usize)?;
     names_a_cluster(value).then(|| value.canonical_number().unwrap_or_else(|| value.clone()))
 }
 
@@ -86,8 +86,8 @@ fn codes_of(samples: &Samples, field: &str) -> Vec<Option<u32>> {
         names_a_cluster(value).then(|| *first_with.entry(name).or_insert(code))
     };
     let codes: Vec<Option<u32>> = (0..).zip(column.dictionary()).map(code).collect();
-    let of = |sample: usize| *codes.get(*column.codes.get(sample)? as usize)?;
-    (0..samples.len()).map(of).collect()
+    let of = |sample: u32| *codes.get(column.code(sample)? as usize)?;
+    (0..samples.len() as u32).map(of).collect()
 }
 
 fn root(parents: &mut [u32], sample: u32) -> u32 {
