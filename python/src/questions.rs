@@ -269,6 +269,7 @@ pub(crate) fn compare(
                 "bh" => Correction::BenjaminiHochberg,
                 other => return Err(unknown("correction", other, "\"holm\" or \"bh\"")),
             },
+            loaded: vocabulary.loaded_names()?,
             ..CompareOptions::default()
         };
         let selection = Selection { reducers: vocabulary.one_reducer(reducer)?, ..selection };
@@ -371,7 +372,7 @@ pub(crate) fn plan(
             metric: vocabulary.metrics(asked.metric)?.and_then(|metrics| metrics.into_iter().next()),
             cluster: asked.cluster,
             registry: Registry::builtin(),
-            loaded: calipers::LoadedNames::default(),
+            loaded: vocabulary.loaded_names()?,
         };
         let selection = Selection { reducers: vocabulary.one_reducer(asked.reducer)?, ..selection };
         let needs = options.needs(&selection);
