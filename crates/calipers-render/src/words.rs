@@ -4,12 +4,12 @@
 
 use crate::gate::caveat_words::gate_caveat;
 use crate::gate::words::first_of;
-use crate::numbers::{count, decimals, number};
+use crate::numbers::{count, decimals, value_text};
 use crate::text::clean;
 use calipers_core::stats::{AllowedRange, Goal, Quantity, StatisticCaveat, Undefined as NoStatistic};
 use calipers_core::{
-    Caveat, ErrorKind, MissingRule, Reason, RecordedCause, RunEnding, Undefined, UndefinedOperation, UnmetCondition,
-    pluralize,
+    Caveat, ErrorKind, MissingRule, Reason, RecordedCause, RunEnding, Undefined, UndefinedOperation, Unit,
+    UnmetCondition, pluralize,
 };
 
 /// Samples that are named before the rest is counted.
@@ -73,7 +73,7 @@ pub fn caveat_sentence(caveat: &Caveat) -> String {
         }
         Caveat::MeanOfErrors { stratified: None } => "a mean of standard errors is not a standard error".into(),
         Caveat::OutsideUnit { min, max } => {
-            format!("scores from {} to {} are not shares", number(*min), number(*max))
+            format!("scores from {} to {} are not shares", value_text(Unit::Plain, *min), value_text(Unit::Plain, *max))
         }
         Caveat::BootstrapDivisor { stderr } => {
             format!("a bootstrap divides by n; the standard error is {}", decimals(*stderr, 6))
