@@ -73,7 +73,9 @@ pub(crate) fn run(root: &Path, args: &[String]) -> Result<(), Failure> {
         command
     };
     // A macro declares the files of the metrics, and rustfmt does not look into macros.
-    gate.command("format", cargo(&["fmt", "--all", "--check", "--"]).args(metric_files(root)));
+    gate.step("format", "cargo fmt --all --check, and the files of the metrics", || {
+        process::succeed(cargo(&["fmt", "--all", "--check", "--"]).args(metric_files(root)))
+    });
     gate.command("lints", &mut cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]));
     gate.command("docs", cargo(&["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"));
     let mut tests = cargo(test_args(has_nextest(root)));

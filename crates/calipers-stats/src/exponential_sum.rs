@@ -154,7 +154,7 @@ fn power<const N: usize>(base: Parts<N>, exponent: f64) -> Option<Parts<N>> {
     if exponent == 1.0 {
         return Some(base);
     }
-    if !(exponent >= 2.0 && exponent <= EXPONENT_MAX && exponent.fract() == 0.0) {
+    if !((2.0..=EXPONENT_MAX).contains(&exponent) && exponent.fract() == 0.0) {
         return None;
     }
     let times = |[a, b]: Parts<N>, [c, d]: Parts<N>| -> Parts<N> {

@@ -202,7 +202,7 @@ fn comparisons_and_plans_take_several_fields_too() {
     let folder = example();
     let worse = |id: u32| {
         let mut one = record(id);
-        one["score"] = json!(u8::from(id % 5 != 0 && one["score"] == 1));
+        one["score"] = json!(u8::from(!id.is_multiple_of(5) && one["score"] == 1));
         one
     };
     write(&folder, "old.jsonl", (0..60).map(worse));

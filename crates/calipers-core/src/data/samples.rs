@@ -455,7 +455,7 @@ impl Samples {
                 kept.for_each(|(sample, _)| is_kept[*sample as usize] = true);
             }
             None => {
-                is_kept.iter_mut().zip(0..).for_each(|(is_kept, sample)| *is_kept = matches(column.codes.get(sample)))
+                is_kept.iter_mut().zip(0..).for_each(|(is_kept, sample)| *is_kept = matches(column.codes.get(sample)));
             }
         }
         let kept: Vec<u32> = (0..self.ids.len() as u32).filter(|&sample| is_kept[sample as usize]).collect();

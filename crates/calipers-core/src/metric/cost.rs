@@ -197,7 +197,9 @@ mod tests {
         let figure = run(1.0);
         let interval = figure.interval.expect("thirty costs");
         // Thirty ones and an unseen 0.
-        assert!((interval.lower.expect("a lower end") - 0.025f64.powf(1.0 / 30.0)).abs() < 1e-9 && interval.upper.is_none());
+        assert!(
+            (interval.lower.expect("a lower end") - 0.025f64.powf(1.0 / 30.0)).abs() < 1e-9 && interval.upper.is_none()
+        );
         let caveat = Caveat::OpenInterval { fields: vec!["cost_usd".into()], lower: true, upper: false };
         assert!(figure.caveats.contains(&caveat), "{:?}", figure.caveats);
         // What has been negative once has no lower end either.

@@ -346,9 +346,9 @@ impl Formulas<'_, '_> {
                     let mut bounds: Vec<MetricBounds<'_>> = apart.iter().map(|name| (*name, within(name))).collect();
                     let as_it_is = at_end(&bounds);
                     if is_low {
-                        bounds[place].1.0 = least
+                        bounds[place].1.0 = least;
                     } else {
-                        bounds[place].1.1 = most
+                        bounds[place].1.1 = most;
                     }
                     at_end(&bounds) != as_it_is
                 })

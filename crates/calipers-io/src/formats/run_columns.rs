@@ -91,8 +91,9 @@ impl RunColumn {
     /// True when samples have different values of this column.
     pub(super) fn has_several(&self, samples: &Shards) -> bool {
         let columns = samples.iter().filter_map(|part| part.metadata_column(&self.fact));
-        let values =
-            columns.flat_map(|column| column.dictionary()).filter(|value| value.is_scalar() && !is_blank(value));
+        let values = columns
+            .flat_map(calipers_core::FactColumn::dictionary)
+            .filter(|value| value.is_scalar() && !is_blank(value));
         let mut values = values.map(ToString::to_string);
         values.next().is_some_and(|first| values.any(|other| other != first))
     }
