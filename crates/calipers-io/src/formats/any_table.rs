@@ -502,7 +502,7 @@ impl TableSurvey {
         let id = printable(&mixed.id.to_string());
         let what = format!("`{name}` has several values for sample `{id}` in {run}: `{first}` and `{other}`");
         let written = mixed.column.to_text();
-        let run = source.columns().run_pair().map(super::super::columns::ColumnPair::to_text).unwrap_or_default();
+        let run = source.columns().run_pair().map(ColumnPair::to_text).unwrap_or_default();
         let hint = format!(
             "keep the rows of one by a condition such as `{name}={first}`, say `{name}={written}` too to count all as attempts \
              of one run, or name the run by both"
@@ -777,7 +777,7 @@ fn note_factors(
     columns: &Columns,
 ) -> Vec<RecordedRun<Shards>> {
     let id = columns.pairs().iter().find(|pair| pair.target == ColumnTarget::Role(ColumnRole::Id));
-    let id = id.map_or_else(|| "id".to_owned(), super::super::columns::ColumnPair::to_text);
+    let id = id.map_or_else(|| "id".to_owned(), ColumnPair::to_text);
     for run in &mut runs {
         for factor in factors {
             let crossed: Vec<_> = run.samples.iter().filter_map(|part| part.find_crossed(factor)).collect();
