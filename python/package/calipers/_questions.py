@@ -27,7 +27,7 @@ from . import _core
 from ._data import sources
 from ._errors import UsageError
 from ._metrics import metric_choices, reducer_choices
-from ._options import column_choices, selection, with_options
+from ._options import column_choices, selection, strings, with_options
 from ._results import Comparison, JudgeReport, Page, PlanReport, Records, Results, Verdict
 
 TYPE_CHECKING = False
