@@ -256,6 +256,16 @@ fn attempts_that_differ_in_a_column_of_another_name_are_noted() {
     // What it says is true.
     scores(&rows("language"), "r.csv", &["run=language"], &[("en", 1.0, 3), ("de", 0.0, 3)]);
     scores(&rows("language"), "r.csv", &["id=language+id"], &[("", 0.5, 6)]);
+    // Settings of a model are numbers, and stay attempts beside a run as well.
+    let settings =
+        "id,model,temperature,score\n1,A,0,1\n1,A,0.7,0\n1,B,0,1\n1,B,0.7,1\n2,A,0,1\n2,A,0.7,0\n2,B,0,1\n2,B,0.7,1\n";
+    folder.write("settings.csv", settings);
+    let note = "each `temperature` (`0`, `0.7` …), which count as attempts of one run: `run=model+temperature` tells them apart";
+    for arguments in [&["score", "settings.csv"][..], &["score", "settings.csv", "--columns", "run=model"]] {
+        assert!(said(&folder, arguments).contains(note), "{}", said(&folder, arguments));
+    }
+    let apart = [("A/0", 1.0, 2), ("A/0.7", 0.0, 2), ("B/0", 1.0, 2), ("B/0.7", 1.0, 2)];
+    scores(settings, "r.csv", &["run=model+temperature"], &apart);
     // A seed, a choice and a word that only some samples share say nothing of what was tried.
     folder.write("seeds.csv", rows("seed_name"));
     folder.write("answers.csv", "id,answer,score\n1,yes,1\n1,yes,0\n2,no,1\n2,yes,0\n3,no,1\n3,no,0\n");

@@ -164,6 +164,26 @@ pub(crate) fn is_measure(name: &str) -> bool {
     MEASURES.contains(&name) || name.starts_with("scores.") || name.starts_with("score.")
 }
 
+/// True for a column with a setting of a model: attempts with two of its values were not made in the same way.
+pub(crate) fn is_setting(name: &str) -> bool {
+    const SETTINGS: [&str; 12] = [
+        "temperature",
+        "top_p",
+        "top_k",
+        "max_tokens",
+        "reasoning_effort",
+        "thinking_budget",
+        "shots",
+        "num_shots",
+        "n_shot",
+        "num_fewshot",
+        "context_length",
+        "quantization",
+    ];
+    let name = plain(name);
+    SETTINGS.iter().any(|setting| plain(setting) == name)
+}
+
 /// True for a column that counts or dates attempts, whose values say nothing of what was tried.
 pub(crate) fn is_attempt(name: &str) -> bool {
     const WORDS: [&str; 12] = [

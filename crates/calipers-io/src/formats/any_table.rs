@@ -19,6 +19,7 @@ use ::parquet::record::reader::RowIter;
 use calipers_core::{SampleId, Samples, Shards, Value, nearest, parse_number};
 use indexmap::IndexMap;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, SeqAccess, Visitor};
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::io::{BufRead, Read};
@@ -375,16 +376,12 @@ impl TableSurvey {
             let samples = first_of.len() as u32;
             let sample = *first_of.entry(id.to_string()).or_insert(samples);
             for (name, value) in entries {
-                let word = match value {
-                    Value::Text(word) => &**word,
-                    _ => "",
-                };
                 // Only columns that the first record has can be in all of them.
                 if place == 0 {
                     columns_of_words.insert(name, FactorSurvey::default());
                 }
                 if let Some(column) = columns_of_words.get_mut(name) {
-                    column.look(sample, word);
+                    column.look(sample, value, known_names::is_setting(name));
                 }
             }
         }
@@ -458,7 +455,10 @@ impl TableSurvey {
             let runs = first?;
             return match find_mixed(&runs, &open) {
                 Some(mixed) => Err(self.mixed_runs(source, &mixed)),
-                None => Ok(forget(runs, &run_columns, wanted)),
+                None => {
+                    let run = columns.run_pair().map(ColumnPair::to_text);
+                    Ok(forget(note_factors(runs, &factors, &columns, run.as_deref()), &run_columns, wanted))
+                }
             };
         }
         let is_certain = |column: &RunColumn| match &first {
@@ -474,12 +474,14 @@ impl TableSurvey {
             }
         }
         if splits.is_empty() {
-            let runs = note_factors(note_models(first?, &open), &factors, &columns);
+            let runs = note_factors(note_models(first?, &open), &factors, &columns, None);
             return Ok(forget(runs, &run_columns, wanted));
         }
         // The run is the column that leaves nothing else to tell apart, or as many columns as do together.
         if let Some(place) = splits.iter().position(|(_, split)| find_mixed(split, &open).is_none()) {
-            return Ok(forget(splits.swap_remove(place).1, &run_columns, wanted));
+            let (column, split) = splits.swap_remove(place);
+            let runs = note_factors(split, &factors, &columns, Some(&column.to_text()));
+            return Ok(forget(runs, &run_columns, wanted));
         }
         let (first_column, mut split) = splits.swap_remove(0);
         let mut names = vec![first_column];
@@ -491,7 +493,8 @@ impl TableSurvey {
             names.push(column);
             split = read(&self.resolve(&RunColumn::join(&names, &columns)), &with_runs)?;
         }
-        Ok(forget(split, &run_columns, wanted))
+        let run = names.iter().map(|column| column.to_text()).collect::<Vec<_>>().join("+");
+        Ok(forget(note_factors(split, &factors, &columns, Some(&run)), &run_columns, wanted))
     }
 
     /// The error for runs in which another column has several values for a sample.
@@ -713,8 +716,8 @@ fn is_count(value: &Value) -> bool {
 /// What the first records have in a column of words.
 #[derive(Default)]
 struct FactorSurvey<'v> {
-    words: HashSet<&'v str>,
-    by_sample: HashMap<u32, &'v str>,
+    words: HashSet<Cow<'v, str>>,
+    by_sample: HashMap<u32, Cow<'v, str>>,
     /// True when a sample has two of them.
     differs: bool,
     rows: usize,
@@ -723,12 +726,19 @@ struct FactorSurvey<'v> {
 }
 
 impl<'v> FactorSurvey<'v> {
-    fn look(&mut self, sample: u32, word: &'v str) {
+    /// Takes a value of a sample. Numbers tell attempts apart only in the settings of a model; elsewhere they measure or count.
+    fn look(&mut self, sample: u32, value: &'v Value, is_setting: bool) {
         self.rows += 1;
-        self.is_other |= word.trim().is_empty() || word.len() > 40 || parse_number(word).is_some();
+        let word = match value {
+            Value::Text(word) => Cow::Borrowed(&**word),
+            value if is_setting && value.is_scalar() => Cow::Owned(value.to_string()),
+            _ => Cow::Borrowed(""),
+        };
+        let is_number = !is_setting && parse_number(&word).is_some();
+        self.is_other |= word.trim().is_empty() || word.len() > 40 || is_number;
         if !self.is_other {
+            self.differs |= *self.by_sample.entry(sample).or_insert_with(|| word.clone()) != word;
             self.words.insert(word);
-            self.differs |= *self.by_sample.entry(sample).or_insert(word) != word;
         }
     }
 }
@@ -770,12 +780,15 @@ fn note_models(mut runs: Vec<RecordedRun<Shards>>, columns: &[&RunColumn]) -> Ve
     runs
 }
 
-/// Says that attempts of a sample differ in a column that may name runs, or be a part of the id.
+/// Says that attempts of a sample differ in a column that may name runs, or be a part of the id. `run_text` is what names the runs
+/// already.
 fn note_factors(
     mut runs: Vec<RecordedRun<Shards>>,
     factors: &[Arc<str>],
     columns: &Columns,
+    run_text: Option<&str>,
 ) -> Vec<RecordedRun<Shards>> {
+    let run_start = run_text.map_or_else(String::new, |run| format!("{run}+"));
     let id = columns.pairs().iter().find(|pair| pair.target == ColumnTarget::Role(ColumnRole::Id));
     let id = id.map_or_else(|| "id".to_owned(), ColumnPair::to_text);
     for run in &mut runs {
@@ -789,7 +802,7 @@ fn note_factors(
             let (a, b) = (printable(&a.to_string()), printable(&b.to_string()));
             run.notes.push(format!(
                 "every sample has attempts with each `{name}` (`{a}`, `{b}` …), which count as attempts of one run: \
-                 `run={written}` tells them apart, and `id={written}+{id}` makes them different samples"
+                 `run={run_start}{written}` tells them apart, and `id={written}+{id}` makes them different samples"
             ));
         }
     }
