@@ -8,9 +8,20 @@
 use crate::proportion::Proportion;
 use crate::special::{binomial_at_least, binomial_cdf, binomial_quantile};
 use crate::{Confidence, Interval, Method, Side};
+use std::cell::RefCell;
+use std::collections::HashMap;
 
 /// Halving a bracket this often leaves neighbouring numbers.
 const HALVINGS: u32 = 60;
+
+/// So many intervals are remembered.
+const FOUND_MAX: usize = 1 << 12;
+
+thread_local! {
+    /// Intervals by successes, trials and level. A run in a million small groups has few different shares, and an interval takes
+    /// longer to find than everything else about a group.
+    static FOUND: RefCell<HashMap<(u64, u64, u64), Interval>> = RefCell::default();
+}
 
 impl Proportion {
     /// Blaker's interval, the default to report: the narrowest of those that we know and that never cover less than
@@ -34,7 +45,16 @@ impl Proportion {
             return self.clopper_pearson(confidence);
         }
         let tail = confidence.tail();
-        confidence.interval(Method::Blaker, || self.blaker_lower(tail), || 1.0 - self.mirrored().blaker_lower(tail))
+        let find = || {
+            confidence.interval(Method::Blaker, || self.blaker_lower(tail), || 1.0 - self.mirrored().blaker_lower(tail))
+        };
+        let key = (self.successes(), self.trials(), confidence.level().to_bits());
+        FOUND.with_borrow_mut(|found| {
+            if found.len() >= FOUND_MAX {
+                found.clear();
+            }
+            *found.entry(key).or_insert_with(find)
+        })
     }
 
     /// The least share that is not ruled out at α, twice the `tail`.

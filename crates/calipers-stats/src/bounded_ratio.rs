@@ -19,7 +19,9 @@
 //! if the ratio is at most T (Ville 1939; Waudby-Smith and Ramdas 2023). It does not depend on the order of the units.
 
 use crate::betting::log_wealth;
+use crate::bracket::last_positive;
 use crate::exponential_sum::probability_not_positive;
+use crate::special::normal_quantile;
 use crate::{AllowedRange, Confidence, Interval, Method, Quantity, Undefined};
 
 /// What a unit adds to the sums, or could add.
@@ -184,8 +186,8 @@ impl BoundedRatio {
     #[must_use]
     pub fn interval(&self, confidence: Confidence) -> Interval {
         let ln_tail = confidence.tail().ln();
-        let lower = || self.edge(|t| ln_tail - self.p_above(t).ln(), End::Low);
-        let upper = || self.edge(|t| ln_tail - self.p_below(t).ln(), End::High);
+        let lower = || self.edge(|t| ln_tail - self.p_above(t).ln(), confidence.tail(), End::Low);
+        let upper = || self.edge(|t| ln_tail - self.p_below(t).ln(), confidence.tail(), End::High);
         confidence.partial_interval(Method::Gaffke, lower, upper)
     }
 
@@ -193,8 +195,8 @@ impl BoundedRatio {
     #[must_use]
     pub fn interval_at_any_time(&self, confidence: Confidence) -> Interval {
         let ln_tail = confidence.tail().ln();
-        let lower = || self.edge(|t| self.log_e_above(t) + ln_tail, End::Low);
-        let upper = || self.edge(|t| self.log_e_below(t) + ln_tail, End::High);
+        let lower = || self.edge(|t| self.log_e_above(t) + ln_tail, confidence.tail(), End::Low);
+        let upper = || self.edge(|t| self.log_e_below(t) + ln_tail, confidence.tail(), End::High);
         confidence.partial_interval(Method::Betting, lower, upper)
     }
 
@@ -209,11 +211,11 @@ impl BoundedRatio {
 
     /// The last threshold on the way from an end of the reach to the estimate at which `surplus` is positive, that is, which
     /// is ruled out. The end itself if it is not; none where nothing is ruled out, however far.
-    fn edge(&self, surplus: impl Fn(f64) -> f64, end: End) -> Option<f64> {
+    fn edge(&self, surplus: impl Fn(f64) -> f64, tail: f64, end: End) -> Option<f64> {
         // Logarithms of 0 and quotients of infinities would stop the search.
         let surplus = |t: f64| surplus(t).clamp(-1e3, 1e3);
         (if end == End::Low { self.least } else { self.most })?;
-        let mut kept = self.estimate();
+        let kept = self.estimate();
         let mut out = if end == End::Low { self.reach().0 } else { self.reach().1 };
         if out.is_infinite() {
             let mut step = kept.abs().max(f64::MIN_POSITIVE) * if end == End::Low { -1.0 } else { 1.0 };
@@ -226,34 +228,31 @@ impl BoundedRatio {
                 }
             }
         }
-        let (mut at_out, mut at_kept) = (surplus(out), surplus(kept));
-        if at_out <= 0.0 {
-            return Some(out);
+        let (mut out, mut kept) = ((out, surplus(out)), (kept, surplus(kept)));
+        if out.1 <= 0.0 {
+            return Some(out.0);
         }
-        if at_kept > 0.0 {
-            return Some(kept);
+        if kept.1 > 0.0 {
+            return Some(kept.0);
         }
-        // Regula falsi with Illinois' step, and a bisection wherever it does not halve the bracket.
-        for _ in 0..200 {
-            let width = (kept - out).abs();
-            if width <= 1e-13 * kept.abs().max(out.abs()) {
-                break;
-            }
-            let secant = out + (kept - out) * (at_out / (at_out - at_kept));
-            for guess in [secant, out.midpoint(kept)] {
-                let is_inside = (guess - out) * (kept - guess) > 0.0;
-                if !is_inside || (kept - out).abs() <= 0.5 * width && guess != secant {
-                    continue;
-                }
-                let at = surplus(guess);
-                if at > 0.0 {
-                    (out, at_out, at_kept) = (guess, at, at_kept / 2.0);
-                } else {
-                    (kept, at_kept, at_out) = (guess, at, at_out / 2.0);
-                }
+        // Where it would be for normal means, and a third to either side of that.
+        let reach = -normal_quantile(tail) * self.stderr() * if end == End::Low { -1.0 } else { 1.0 };
+        let expected = kept.0 + reach;
+        for guess in [expected, expected + reach / 3.0, expected - reach / 3.0] {
+            if (guess - out.0) * (kept.0 - guess) > 0.0 {
+                let at = (guess, surplus(guess));
+                if at.1 > 0.0 { out = at } else { kept = at }
             }
         }
-        Some(out)
+        Some(last_positive(out, kept, |size| 1e-13 * size, surplus))
+    }
+
+    /// The standard error of the ratio, linearised.
+    fn stderr(&self) -> f64 {
+        let ratio = self.estimate();
+        let total: f64 = self.terms.iter().map(|(term, count)| term.denominator * count).sum();
+        let squares: f64 = self.terms.iter().map(|(term, count)| term.excess(ratio).powi(2) * count).sum();
+        squares.sqrt() / total
     }
 
     /// Distinct values of z, or of −z, with their counts; the unseen unit last, if there is a limit to it.

@@ -30,8 +30,10 @@ const DOMINANT_SHARE: f64 = 0.5;
 /// Cluster totals this much smaller than the spread of the values are what rounding left of zero.
 const ROUNDING: f64 = 1e-12;
 
-/// After so many values it is worth looking whether their sums are exact so far.
-const FILL_BLOCK: usize = 4096;
+/// How many squares are added up at once.
+const SQUARES_BLOCK: usize = 1024;
+/// Sizes of clusters up to this one are looked up in a table.
+const SIZES_KNOWN: u64 = 1024;
 
 /// What one cluster has seen.
 ///
@@ -49,10 +51,38 @@ impl ClusterEntry {
         self.sum.add(x);
         self.count += 1;
     }
+}
 
-    /// S_g = Σ(x − x̄), in twice the precision of a double: the sum and m·x̄ nearly cancel far from zero.
-    fn residual(&self, mean: Wide) -> f64 {
-        self.sum.wide().minus(mean.scale(self.count as f64)).value()
+/// What clusters of one size have in common.
+#[derive(Clone, Copy)]
+struct OfSize {
+    /// m·x̄.
+    expected: Wide,
+    /// 1/(1 − h), with one rounding.
+    leverage: f64,
+}
+
+/// The same for every size up to a limit, as most clusters have one of a few sizes.
+struct SizeTable {
+    mean: Wide,
+    count: u64,
+    known: Vec<OfSize>,
+}
+
+impl SizeTable {
+    fn new(all: &Moments, largest: u64) -> Self {
+        let mut table = Self { mean: all.wide_mean(), count: all.count(), known: Vec::new() };
+        table.known = (0..=largest.min(SIZES_KNOWN)).map(|size| table.find(size)).collect();
+        table
+    }
+
+    fn get(&self, size: u64) -> OfSize {
+        self.known.get(size as usize).copied().unwrap_or_else(|| self.find(size))
+    }
+
+    fn find(&self, size: u64) -> OfSize {
+        let leverage = self.count as f64 / (self.count - size) as f64;
+        OfSize { expected: self.mean.scale(size as f64), leverage }
     }
 }
 
@@ -75,11 +105,14 @@ impl ClusterEntry {
 #[derive(Clone, Debug, Default)]
 pub struct ClusterSums {
     entries: Vec<ClusterEntry>,
+    /// How all values so far were cut, while plain additions of their halves are exact.
+    halves: Option<Halves>,
 }
 
 impl ClusterSums {
     /// Folds in one value.
     pub fn add(&mut self, cluster: u32, x: f64) {
+        self.halves = None;
         self.grow_to(cluster);
         self.entries[cluster as usize].add(x);
     }
@@ -92,35 +125,28 @@ impl ClusterSums {
         if clusters.is_empty() {
             return Ok(());
         }
-        let is_first = self.entries.is_empty();
-        self.grow_to(clusters.iter().fold(0, |largest, &cluster| largest.max(cluster)));
-        if is_first && self.fill(clusters, values) {
-            return Ok(());
+        if self.entries.is_empty() {
+            self.halves = Halves::of(values);
         }
+        self.halves = self.halves.take().and_then(|halves| halves.also_of(values));
+        self.grow_to(clusters.iter().fold(0, |largest, &cluster| largest.max(cluster)));
         let entries = &mut self.entries[..];
-        for (&cluster, &x) in clusters.iter().zip(values) {
-            entries[cluster as usize].add(x);
+        match &self.halves {
+            // Values of one cluster often follow each other, and then each addition waits for the one before: these are short.
+            Some(halves) => {
+                for (&cluster, &x) in clusters.iter().zip(values) {
+                    let entry = &mut entries[cluster as usize];
+                    entry.sum.add_halves(x, halves);
+                    entry.count += 1;
+                }
+            }
+            None => {
+                for (&cluster, &x) in clusters.iter().zip(values) {
+                    entries[cluster as usize].add(x);
+                }
+            }
         }
         Ok(())
-    }
-
-    /// Folds the first values in by plain additions, where those are exact; false, and without effect, else.
-    fn fill(&mut self, clusters: &[u32], values: &[f64]) -> bool {
-        let Some(halves) = Halves::of(values) else { return false };
-        let entries = &mut self.entries[..];
-        for (clusters, values) in clusters.chunks(FILL_BLOCK).zip(values.chunks(FILL_BLOCK)) {
-            let mut is_exact = true;
-            for (&cluster, &x) in clusters.iter().zip(values) {
-                let entry = &mut entries[cluster as usize];
-                is_exact &= entry.sum.add_halves(x, &halves);
-                entry.count += 1;
-            }
-            if !is_exact {
-                entries.fill_with(ClusterEntry::default);
-                return false;
-            }
-        }
-        true
     }
 
     /// Folds in all that another has seen, whose cluster `c` is our `map[c]`.
@@ -142,13 +168,41 @@ impl ClusterSums {
         if map.len() < other.entries.len() {
             return Undefined::check_lengths(Quantity::ClustersAndMap, other.entries.len(), map.len());
         }
-        for (theirs, &cluster) in other.entries.iter().zip(map).filter(|(theirs, _)| theirs.count > 0) {
-            self.grow_to(cluster);
+        self.halves = None;
+        let occupied = || other.entries.iter().zip(map).filter(|(theirs, _)| theirs.count > 0);
+        let Some(largest) = occupied().map(|(_, &cluster)| cluster).max() else { return Ok(()) };
+        self.grow_to(largest);
+        for (theirs, &cluster) in occupied() {
             let mine = &mut self.entries[cluster as usize];
+            if mine.count == 0 {
+                *mine = theirs.clone();
+                continue;
+            }
             mine.sum.merge(&theirs.sum);
             mine.count += theirs.count;
         }
         Ok(())
+    }
+
+    /// The sum and the number of values of each code, in order.
+    pub fn entries(&self) -> impl ExactSizeIterator<Item = (&ExactSum, u64)> {
+        self.entries.iter().map(|entry| (&entry.sum, entry.count))
+    }
+
+    /// The sums whose entries these are.
+    ///
+    /// ```
+    /// use calipers_stats::cluster::ClusterSums;
+    ///
+    /// let mut sums = ClusterSums::default();
+    /// sums.extend(&[0, 2], &[1.0, 0.5])?;
+    /// let copy = ClusterSums::from_entries(sums.entries().map(|(sum, count)| (sum.clone(), count)));
+    /// assert_eq!((copy.clusters(), copy.entries().len()), (2, 3));
+    /// # Ok::<(), calipers_stats::Undefined>(())
+    /// ```
+    pub fn from_entries(entries: impl IntoIterator<Item = (ExactSum, u64)>) -> Self {
+        let entries = entries.into_iter().map(|(sum, count)| ClusterEntry { sum, count }).collect();
+        Self { entries, halves: None }
     }
 
     fn grow_to(&mut self, cluster: u32) {
@@ -230,15 +284,24 @@ impl ClusterSums {
         if naive == 0.0 {
             return Ok([0.0; 4]);
         }
-        let (n, mean) = (all.count() as f64, all.wide_mean());
+        let n = all.count() as f64;
+        let sizes = SizeTable::new(all, self.iter_occupied().map(|entry| entry.count).max().unwrap_or(0));
         let mut sums: [ExactSum; 3] = Default::default();
-        for entry in self.iter_occupied() {
-            let residual = entry.residual(mean);
-            let leverage = n / (all.count() - entry.count) as f64; // 1/(1 − h), with one rounding
-            let square = residual * residual;
-            sums[0].add(square);
-            sums[1].add(square * leverage);
-            sums[2].add(square * leverage * leverage);
+        // Blocks of squares are added up by vector instructions.
+        let mut blocks: [Vec<f64>; 3] = Default::default();
+        let mut entries = self.iter_occupied().peekable();
+        while entries.peek().is_some() {
+            blocks.iter_mut().for_each(Vec::clear);
+            for entry in entries.by_ref().take(SQUARES_BLOCK) {
+                let OfSize { expected, leverage } = sizes.get(entry.count);
+                // S_g = Σ(x − x̄), in twice the precision of a double: the sum and m·x̄ nearly cancel far from zero.
+                let residual = entry.sum.wide().minus(expected).value();
+                let square = residual * residual;
+                blocks[0].push(square);
+                blocks[1].push(square * leverage);
+                blocks[2].push(square * leverage * leverage);
+            }
+            sums.iter_mut().zip(&blocks).for_each(|(sum, block)| sum.extend(block));
         }
         let [cr0, cr2, cr3] = sums.map(|sum| sum.value().sqrt() / n);
         let cr1 = cr0 * (clusters as f64 / (clusters - 1) as f64).sqrt();
@@ -547,6 +610,35 @@ mod tests {
     #[test]
     fn an_entry_is_half_a_cache_line() {
         assert_eq!(std::mem::size_of::<ClusterEntry>(), 32);
+    }
+
+    #[test]
+    fn blocks_of_any_values_give_the_bits_of_single_ones() {
+        let blocks: [&[f64]; 7] =
+            [&[1.0, 0.0, 1.0, 0.5], &[0.1, 0.7, 0.3], &[1e-30, 1.0], &[-0.25, 1.0], &[3.0, 1e9], &[0.1], &[1e-9, -1e9]];
+        for first in 0..blocks.len() {
+            let (mut blockwise, mut single) = (ClusterSums::default(), ClusterSums::default());
+            let mut seen = Moments::default();
+            for block in blocks[first..].iter().chain(&blocks[..first]) {
+                let clusters: Vec<u32> = (0..block.len()).map(|place| (place * 7 % 3) as u32).collect();
+                blockwise.extend(&clusters, block).unwrap();
+                clusters.iter().zip(*block).for_each(|(&cluster, &x)| single.add(cluster, x));
+                seen.merge(&Moments::from_slice(block));
+                assert!(blockwise.totals().eq(single.totals()), "{block:?}");
+                let estimates = [&blockwise, &single].map(|sums| sums.estimate(&seen).map(|found| bits(&found)));
+                assert_eq!(estimates[0], estimates[1], "{block:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_not_finite_is_found_in_every_block() {
+        for odd in [f64::INFINITY, f64::NAN] {
+            let mut sums = ClusterSums::default();
+            sums.extend(&[0, 1], &[1.0, 0.0]).unwrap();
+            sums.extend(&[0, 1], &[odd, 0.0]).unwrap();
+            assert!(!sums.totals().next().unwrap().0.is_finite());
+        }
     }
 
     #[test]

@@ -153,6 +153,8 @@ pub enum Method {
     Betting,
     /// Bounds of several numbers that hold together, the level being shared among them.
     Bonferroni,
+    /// Bounds of Matthews' correlation from those of both F1 and of four shares.
+    Matthews,
     /// Exact intervals of the strata of a double sample, joined.
     DoubleSampling,
     /// Fieller's interval of a share measured with errors.
@@ -193,6 +195,7 @@ impl Method {
             Self::GaffkeClustered => "gaffke-clustered",
             Self::Betting => "betting",
             Self::Bonferroni => "bonferroni",
+            Self::Matthews => "matthews",
             Self::DoubleSampling => "double-sampling",
             Self::Fieller => "fieller",
             Self::AdjustedNormal => "adjusted-normal",

@@ -5,6 +5,7 @@
 
 use crate::confusion::Confusion;
 use crate::double_sampling::{DoubleSample, RealCounts};
+use crate::joined_difference::{BoundedEstimate, find_p_above, find_p_below};
 use crate::prediction_powered::PredictionPowered;
 use crate::proportion::wilson_bounds;
 use crate::special::{normal_quantile, smallest};
@@ -46,9 +47,6 @@ enum Estimator {
     Shares(RealCounts),
     Values(PredictionPowered),
 }
-
-/// The least p-value that is told apart from 0, and the largest: beyond it the estimate is on the wrong side.
-const P_RANGE: (f64, f64) = (1e-12, 0.499);
 
 impl CorrectedMean {
     /// From truths beside what was measured of the same things, and what was measured of others.
@@ -145,19 +143,13 @@ impl CorrectedMean {
     /// the estimate.
     #[must_use]
     pub fn p_above(&self, value: f64) -> f64 {
-        find_p(|alpha| {
-            let interval = Confidence::lower(1.0 - alpha).and_then(|confidence| self.interval(confidence));
-            interval.is_ok_and(|interval| interval.lower.is_some_and(|bound| bound >= value))
-        })
+        find_p_above(value, |confidence| self.interval(confidence))
     }
 
     /// The same of the upper bound.
     #[must_use]
     pub fn p_below(&self, value: f64) -> f64 {
-        find_p(|alpha| {
-            let interval = Confidence::upper(1.0 - alpha).and_then(|confidence| self.interval(confidence));
-            interval.is_ok_and(|interval| interval.upper.is_some_and(|bound| bound <= value))
-        })
+        find_p_below(value, |confidence| self.interval(confidence))
     }
 
     /// The part of a thing in the estimate, which is the mean of all parts.
@@ -186,82 +178,14 @@ impl CorrectedMean {
     }
 }
 
-/// The difference of two corrected means, of the same things measured in two ways, each with truths of its own.
-///
-/// ```
-/// use calipers_stats::corrected_mean::{CorrectedDifference, CorrectedMean};
-///
-/// let arm = |pass: u32| {
-///     let pairs: Vec<(f64, f64)> = (0..100).map(|i| (f64::from(u8::from(i < pass)), f64::from(u8::from(i < 80)))).collect();
-///     CorrectedMean::new(&pairs, &[1.0; 300])
-/// };
-/// let difference = CorrectedDifference { ours: arm(75)?, theirs: arm(40)?, correlation: 0.0 };
-/// assert!(difference.p_above(0.0) < 0.001 && difference.p_below(0.0) > 0.5);
-/// # Ok::<(), calipers_stats::Undefined>(())
-/// ```
-#[derive(Clone, Copy, Debug)]
-pub struct CorrectedDifference {
-    /// The mean that the other is subtracted from.
-    pub ours: CorrectedMean,
-    /// The other.
-    pub theirs: CorrectedMean,
-    /// The correlation of the two estimates, from what each thing adds to both.
-    pub correlation: f64,
-}
-
-impl CorrectedDifference {
-    /// The difference.
-    #[must_use]
-    pub fn estimate(&self) -> f64 {
-        self.ours.estimate() - self.theirs.estimate()
+impl BoundedEstimate for CorrectedMean {
+    fn estimate(&self) -> f64 {
+        Self::estimate(self)
     }
 
-    /// The interval: those of both means, joined by the squares of their reaches and their correlation (MOVER for dependent
-    /// estimates, Zou 2007).
-    pub fn interval(&self, confidence: Confidence) -> Result<Interval, Undefined> {
-        // Each bound rests on one side of one mean and the other side of the other.
-        let sides = Confidence::two_sided(1.0 - 2.0 * confidence.tail())?;
-        let (ours, theirs) = (self.ours.interval(sides)?, self.theirs.interval(sides)?);
-        let (a, b) = (self.ours.estimate(), self.theirs.estimate());
-        let join = |x: f64, y: f64| (x * x + y * y - 2.0 * self.correlation * x * y).max(0.0).sqrt();
-        let lower = ours.lower.zip(theirs.upper).map(|(low, high)| a - b - join(a - low, high - b));
-        let upper = ours.upper.zip(theirs.lower).map(|(high, low)| a - b + join(high - a, b - low));
-        Ok(confidence.partial_interval(ours.method, || lower, || upper))
+    fn interval(&self, confidence: Confidence) -> Result<Interval, Undefined> {
+        Self::interval(self, confidence)
     }
-
-    /// The error at which the lower bound reaches a value.
-    #[must_use]
-    pub fn p_above(&self, value: f64) -> f64 {
-        find_p(|alpha| {
-            let interval = Confidence::lower(1.0 - alpha).and_then(|confidence| self.interval(confidence));
-            interval.is_ok_and(|interval| interval.lower.is_some_and(|bound| bound >= value))
-        })
-    }
-
-    /// The same of the upper bound.
-    #[must_use]
-    pub fn p_below(&self, value: f64) -> f64 {
-        find_p(|alpha| {
-            let interval = Confidence::upper(1.0 - alpha).and_then(|confidence| self.interval(confidence));
-            interval.is_ok_and(|interval| interval.upper.is_some_and(|bound| bound <= value))
-        })
-    }
-}
-
-/// The least error at which something is ruled out; 1 where it is not even at one half.
-fn find_p(is_ruled_out: impl Fn(f64) -> bool) -> f64 {
-    let (mut low, mut high) = P_RANGE;
-    if !is_ruled_out(high) {
-        return 1.0;
-    }
-    if is_ruled_out(low) {
-        return low;
-    }
-    while high / low > 1.0 + 1e-9 {
-        let middle = (low * high).sqrt();
-        if is_ruled_out(middle) { high = middle } else { low = middle }
-    }
-    high
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! Count, mean, variance and standard error, from sums that do not depend on order.
 
 use crate::mean::{around, t_interval};
+use crate::power_sums::{PowerSums, power_sums, range};
 use crate::special::normal_quantile;
-use crate::sum::{ExactSum, POWER_BLOCK, PowerSums, Wide, block_sum, power_sums, range, two_product};
+use crate::sum::{ExactSum, Wide, block_sum, two_product};
 use crate::{AllowedRange, Confidence, Interval, Method, Quantity, Undefined};
 
 /// How many, their mean, their spread, and their range.
@@ -28,6 +29,21 @@ pub struct Moments {
     max: f64,
 }
 
+/// What moments are made of, for those who write them down.
+#[derive(Clone, Debug)]
+pub struct MomentParts {
+    /// The number of values.
+    pub count: u64,
+    /// Σx.
+    pub sum: ExactSum,
+    /// Σx².
+    pub squares: ExactSum,
+    /// The smallest value; infinity if there is none.
+    pub min: f64,
+    /// The largest value; negative infinity if there is none.
+    pub max: f64,
+}
+
 impl Default for Moments {
     fn default() -> Self {
         Self {
@@ -49,9 +65,34 @@ impl Moments {
         moments
     }
 
+    /// What they are made of.
+    #[must_use]
+    pub fn parts(&self) -> MomentParts {
+        let Self { count, sum, squares, min, max } = self.clone();
+        MomentParts { count, sum, squares, min, max }
+    }
+
+    /// The moments that are made of this.
+    ///
+    /// ```
+    /// use calipers_stats::Moments;
+    ///
+    /// let moments = Moments::from_slice(&[1.0, 2.0, 4.0]);
+    /// assert_eq!(Moments::from_parts(moments.parts()).std(), moments.std());
+    /// ```
+    #[must_use]
+    pub fn from_parts(parts: MomentParts) -> Self {
+        let MomentParts { count, sum, squares, min, max } = parts;
+        Self { count, sum, squares, min, max }
+    }
+
     /// Folds in one value.
     pub fn add(&mut self, x: f64) {
         self.count += 1;
+        self.add_uncounted(x);
+    }
+
+    fn add_uncounted(&mut self, x: f64) {
         self.sum.add(x);
         self.squares.add_product(x, x);
         self.widen(x, x);
@@ -75,31 +116,27 @@ impl Moments {
 
     /// Folds in many values.
     pub fn extend(&mut self, values: &[f64]) {
-        for block in values.chunks(POWER_BLOCK) {
-            let (min, max) = range(block);
-            match power_sums(block, max.max(-min)) {
-                Some(PowerSums { sum, squares }) => {
-                    self.count += block.len() as u64;
-                    sum.iter().for_each(|&x| self.sum.add(x));
-                    squares.iter().for_each(|&x| self.squares.add(x));
-                    self.widen(min, max);
-                }
-                None => self.extend_wide(block),
+        power_sums(values, |sums| match sums {
+            Ok(PowerSums { sum, squares, min, max }) => {
+                sum.iter().for_each(|&x| self.sum.add(x));
+                squares.iter().for_each(|&x| self.squares.add(x));
+                self.widen(min, max);
             }
-        }
+            Err(block) => self.extend_wide(block),
+        });
+        self.count += values.len() as u64;
     }
 
-    /// The same for values that differ much in size.
+    /// Folds in values that differ much in size, but does not count them.
     fn extend_wide(&mut self, block: &[f64]) {
         let sums = block_sum(block, |x| {
             let (square, error) = two_product(x, x);
             [x, square, error]
         });
         let Some([total, square, error]) = sums else {
-            block.iter().for_each(|&x| self.add(x));
+            block.iter().for_each(|&x| self.add_uncounted(x));
             return;
         };
-        self.count += block.len() as u64;
         self.sum.add_wide(total);
         self.squares.add_wide(square);
         self.squares.add_wide(error);
@@ -231,10 +268,61 @@ impl Moments {
     /// ```
     pub fn unit_interval(&self, confidence: Confidence) -> Result<Interval, Undefined> {
         let mean = self.mean()?;
-        if let Some(value) = [self.min, self.max].into_iter().find(|x| !(0.0..=1.0).contains(x)) {
-            return Err(Undefined::OutOfRange { what: Quantity::Value, value, allowed: AllowedRange::UnitInterval });
-        }
+        self.check_within([0.0, 1.0], AllowedRange::UnitInterval)?;
         adjusted_t(self.count as f64, mean, self.squared_deviations()?, confidence)
+    }
+
+    /// The interval of the mean of values of which the least, the most or both are known: in the same way, and only the ends of the
+    /// interval that something limits. What was seen stands for the other side, so that a limit far above all values takes nothing
+    /// from the lower end.
+    ///
+    /// Undefined without values and when one lies beyond what is known.
+    ///
+    /// ```
+    /// use calipers_stats::{Confidence, Moments};
+    ///
+    /// // Thirty attempts cost 1, and none can cost more than 10.
+    /// let costs = Moments::from_slice(&[1.0; 30]);
+    /// let interval = costs.limited_interval(Some(0.0), Some(10.0), Confidence::two_sided(0.95)?)?;
+    /// assert!(interval.lower.unwrap() > 0.85 && (1.5..2.5).contains(&interval.upper.unwrap()));
+    /// assert_eq!(costs.limited_interval(Some(0.0), None, Confidence::two_sided(0.95)?)?.upper, None);
+    /// # Ok::<(), calipers_stats::Undefined>(())
+    /// ```
+    pub fn limited_interval(
+        &self,
+        least: Option<f64>,
+        most: Option<f64>,
+        confidence: Confidence,
+    ) -> Result<Interval, Undefined> {
+        let known = [least.unwrap_or(f64::NEG_INFINITY), most.unwrap_or(f64::INFINITY)];
+        self.mean()?;
+        self.check_within(known, AllowedRange::StatedRange)?;
+        let below = least.map(|least| self.range_interval(least, self.max, confidence)).transpose()?;
+        let above = most.map(|most| self.range_interval(self.min, most, confidence)).transpose()?;
+        let lower = || below.and_then(|interval| interval.lower);
+        Ok(confidence.partial_interval(Method::AdjustedT, lower, || above.and_then(|interval| interval.upper)))
+    }
+
+    /// The interval of values between these ends.
+    fn range_interval(&self, low: f64, high: f64, confidence: Confidence) -> Result<Interval, Undefined> {
+        let size = high - low;
+        // All values are the same, and no other one is possible.
+        let (mean, squares) = if size == 0.0 {
+            (0.0, 0.0)
+        } else {
+            ((self.mean()? - low) / size, self.squared_deviations()? / size / size)
+        };
+        let interval = adjusted_t(self.count as f64, mean.clamp(0.0, 1.0), squares, confidence)?;
+        let scale = |bound: f64| (low + bound * size).clamp(low, high);
+        Ok(Interval { lower: interval.lower.map(scale), upper: interval.upper.map(scale), ..interval })
+    }
+
+    /// That no value lies beyond these ends.
+    fn check_within(&self, [low, high]: [f64; 2], allowed: AllowedRange) -> Result<(), Undefined> {
+        match [self.min, self.max].into_iter().find(|x| !(low..=high).contains(x)) {
+            Some(value) => Err(Undefined::OutOfRange { what: Quantity::Value, value, allowed }),
+            None => Ok(()),
+        }
     }
 
     /// The interval of the mean of values whose range is not known: Student's t after adding as much weight beyond both ends
@@ -278,9 +366,7 @@ impl Moments {
     /// ```
     pub fn difference_interval(&self, confidence: Confidence) -> Result<Interval, Undefined> {
         let mean = self.mean()?;
-        if let Some(value) = [self.min, self.max].into_iter().find(|x| !(-1.0..=1.0).contains(x)) {
-            return Err(Undefined::OutOfRange { what: Quantity::Value, value, allowed: AllowedRange::MinusOneToOne });
-        }
+        self.check_within([-1.0, 1.0], AllowedRange::MinusOneToOne)?;
         let squares = self.squared_deviations()? / 4.0;
         let interval = adjusted_t(self.count as f64, mean.midpoint(1.0), squares, confidence)?;
         let spread = |bound: f64| 2.0 * bound - 1.0;

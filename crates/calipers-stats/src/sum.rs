@@ -8,6 +8,8 @@
 //! Cost: two error-free additions (twelve flops) a term; the expansion is touched only when terms
 //! differ in size by more than about sixteen orders of magnitude.
 
+use crate::power_sums::{POWER_BLOCK, plain_sum, range};
+
 /// The rounded sum of two numbers and its rounding error: `a + b == sum + error` exactly (Knuth 1969).
 #[inline(always)]
 pub(crate) fn two_sum(a: f64, b: f64) -> (f64, f64) {
@@ -162,7 +164,6 @@ fn round_tie(high: f64, low: f64, next: f64) -> f64 {
 }
 
 const LANES: usize = 4;
-const BLOCK: usize = 1024;
 
 impl ExactSum {
     /// Adds one term.
@@ -189,21 +190,19 @@ impl ExactSum {
         }
     }
 
-    /// Adds one term to a sum that has seen nothing but terms of the same [`Halves`]; false when it was not exact.
+    /// Adds one term of these [`Halves`] to a sum that has seen no others.
     #[inline(always)]
-    pub(crate) fn add_halves(&mut self, x: f64, halves: &Halves) -> bool {
+    pub(crate) fn add_halves(&mut self, x: f64, halves: &Halves) {
         let high = cut(x, halves.cuts[0]);
-        let low = x - high;
         self.high += high;
-        self.low += low;
-        cut(low, halves.cuts[1]) == low
+        self.low += x - high;
     }
 
     /// Adds many terms.
     pub fn extend(&mut self, values: &[f64]) {
-        for block in values.chunks(BLOCK) {
-            match block_sum(block, |x| [x]) {
-                Some([pair]) => self.add_wide(pair),
+        for block in values.chunks(POWER_BLOCK) {
+            match plain_sum(block) {
+                Some(terms) => terms.iter().for_each(|&x| self.add(x)),
                 None => block.iter().for_each(|&x| self.add(x)),
             }
         }
@@ -218,6 +217,21 @@ impl ExactSum {
             theirs.partials.iter().for_each(|&x| mine.add(x));
             mine.special += theirs.special;
         }
+    }
+
+    /// Numbers whose exact sum is this one. Added to another sum, in any order, they make it what merging would.
+    ///
+    /// ```
+    /// use calipers_stats::ExactSum;
+    ///
+    /// let (mut sum, mut copy) = (ExactSum::default(), ExactSum::default());
+    /// [1e16, 1.0, 1e-200, -1e16].into_iter().for_each(|x| sum.add(x));
+    /// sum.terms().for_each(|x| copy.add(x));
+    /// assert_eq!(copy.value(), sum.value());
+    /// ```
+    pub fn terms(&self) -> impl Iterator<Item = f64> + '_ {
+        let spilled = self.spill.iter().flat_map(|spill| spill.partials.iter().copied().chain([spill.special]));
+        [self.high, self.low].into_iter().chain(spilled)
     }
 
     /// The sum, rounded once.
@@ -303,130 +317,61 @@ pub(crate) fn block_sum<const N: usize>(block: &[f64], terms: impl Fn(f64) -> [f
     Some(sums)
 }
 
-/// The exact sums of the numbers of a block and of their squares, each as a few doubles to be added up.
-pub(crate) struct PowerSums {
-    pub(crate) sum: [f64; 2],
-    pub(crate) squares: [f64; 5],
-}
-
-/// The most numbers that [`power_sums`] takes at once.
-pub(crate) const POWER_BLOCK: usize = 1024;
-
-/// The exact sums of numbers none of which is larger than `largest`, and of their squares, at half the cost of
-/// [`block_sum`]; `None` when one has digits below 2⁻⁶³ of the largest.
-///
-/// With s the power of two next to `largest`, each number is cut into a + b + c at 2⁻²¹s and 2⁻⁴²s. Then every product
-/// of two pieces is a whole number below 2⁴³ of some unit, and 1024 of them add up in a double without rounding.
-pub(crate) fn power_sums(block: &[f64], largest: f64) -> Option<PowerSums> {
-    let cuts = cuts(largest, [21, 42, 63])?;
-    let mut sums = Pieces::default();
-    let (chunks, tail) = block.as_chunks::<WIDTH>();
-    chunks.iter().for_each(|chunk| sums.add(chunk, &cuts));
-    let mut last = [0.0; WIDTH];
-    last[..tail.len()].copy_from_slice(tail);
-    sums.add(&last, &cuts);
-    if sums.cut_off != [0; WIDTH] || block.len() > POWER_BLOCK {
-        return None;
-    }
-    let Pieces { whole, c, aa, ab, ac_bb, bc, cc, .. } = sums;
-    let [whole, c, aa, ab, ac_bb, bc, cc] = [whole, c, aa, ab, ac_bb, bc, cc].map(|lanes| lanes.iter().sum::<f64>());
-    Some(PowerSums { sum: [whole, c], squares: [aa, 2.0 * ab, ac_bb, 2.0 * bc, cc] })
-}
-
-/// Wide enough that the compiler keeps the loop over lanes and makes vector instructions of it.
-const WIDTH: usize = 16;
-
-/// Sums of pieces and of their products.
-#[derive(Default)]
-struct Pieces {
-    whole: [f64; WIDTH],
-    c: [f64; WIDTH],
-    aa: [f64; WIDTH],
-    ab: [f64; WIDTH],
-    ac_bb: [f64; WIDTH],
-    bc: [f64; WIDTH],
-    cc: [f64; WIDTH],
-    /// Not 0 when digits were left over. As wide as the numbers, or the loop would have to narrow them.
-    cut_off: [u64; WIDTH],
-}
-
-impl Pieces {
-    #[inline(always)]
-    fn add(&mut self, chunk: &[f64; WIDTH], cuts: &[f64; 3]) {
-        for (lane, &x) in chunk.iter().enumerate() {
-            let a = cut(x, cuts[0]);
-            let b = cut(x - a, cuts[1]);
-            let c = (x - a) - b;
-            self.whole[lane] += x - c;
-            self.c[lane] += c;
-            self.aa[lane] += a * a;
-            self.ab[lane] += a * b;
-            self.ac_bb[lane] += (a * c + a * c) + b * b;
-            self.bc[lane] += b * c;
-            self.cc[lane] += c * c;
-            self.cut_off[lane] |= u64::from(cut(c, cuts[2]) != c);
-        }
-    }
-}
-
 /// Where to cut numbers in two so that up to 2²² halves of either kind add up in a double without rounding.
 ///
 /// With s the power of two next to the largest number, the upper half is a multiple of 2⁻³¹s and the lower one of
 /// 2⁻⁶³s: whole numbers of at most 31 bits.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Halves {
     cuts: [f64; 2],
+    /// No number is larger.
+    power: f64,
+    /// How many more numbers can be added.
+    room: usize,
 }
 
 impl Halves {
-    /// The halves of these numbers, if there are few enough of them. One with more digits shows when it is added.
+    /// Where to cut numbers that are as large as these.
     pub(crate) fn of(values: &[f64]) -> Option<Self> {
-        if values.len() > 1 << 22 {
-            return None;
-        }
         let (min, max) = range(values);
-        Some(Self { cuts: cuts(max.max(-min), [31, 63])? })
+        let power = power_above(max.max(-min))?;
+        Some(Self { cuts: cuts(power, [31, 63]), power, room: 1 << 22 })
+    }
+
+    /// The same with these numbers among those that are added: none if one of them is too large or has too many digits, or if there are
+    /// too many of them.
+    pub(crate) fn also_of(self, values: &[f64]) -> Option<Self> {
+        let room = self.room.checked_sub(values.len())?;
+        // No early exit, so that vector instructions can do it. A NaN is not within.
+        let is_exact = values.iter().fold(true, |is_exact, &x| {
+            let low = x - cut(x, self.cuts[0]);
+            is_exact & (x.abs() <= self.power) & (cut(low, self.cuts[1]) == low)
+        });
+        is_exact.then_some(Self { room, ..self })
     }
 }
 
-/// Numbers with which [`cut`] keeps these many binary digits of numbers up to `largest`.
-///
-/// None when the squares of such numbers come near the ends of the range of a double.
-fn cuts<const N: usize>(largest: f64, digits: [u32; N]) -> Option<[f64; N]> {
+/// The power of two that is not smaller than this number. None near the ends of the range of a double.
+pub(crate) fn power_above(largest: f64) -> Option<f64> {
     const MANTISSA: u64 = (1 << 52) - 1;
-    let power = match largest {
-        0.0 => 1.0,
-        x if (1e-100..1e100).contains(&x) => f64::from_bits((x.to_bits() + MANTISSA) & !MANTISSA),
-        _ => return None,
-    };
+    match largest {
+        0.0 => Some(1.0),
+        x if (1e-100..1e100).contains(&x) => Some(f64::from_bits((x.to_bits() + MANTISSA) & !MANTISSA)),
+        _ => None,
+    }
+}
+
+/// Numbers with which [`cut`] keeps these many binary digits of numbers up to a power of two.
+pub(crate) fn cuts<const N: usize>(power: f64, digits: [u32; N]) -> [f64; N] {
+    let step = |digits: u32| f64::from_bits(u64::from(1023 - digits) << 52); // 2^-digits
     // The last digit of 1.5 · 2⁵² is that of 1, and so it stays when numbers up to half as large are added.
-    Some(digits.map(|digits| 1.5 * (1u64 << 52) as f64 * power / (1u64 << digits) as f64))
+    digits.map(|digits| 1.5 * (1u64 << 52) as f64 * power * step(digits))
 }
 
 /// A number rounded to the last digit of `at`, which is much larger (Rump, Ogita and Oishi 2008).
 #[inline(always)]
 fn cut(x: f64, at: f64) -> f64 {
     (x + at) - at
-}
-
-/// The smallest and the largest of a slice; what is no number is passed over.
-///
-/// Comparisons in several lanes become vector instructions, which `f64::min` in one lane does not.
-pub(crate) fn range(values: &[f64]) -> (f64, f64) {
-    const LANES: usize = 8;
-    let mut least = [f64::INFINITY; LANES];
-    let mut most = [f64::NEG_INFINITY; LANES];
-    let mut widen = |lane: usize, x: f64| {
-        least[lane] = if x < least[lane] { x } else { least[lane] };
-        most[lane] = if x > most[lane] { x } else { most[lane] };
-    };
-    let (chunks, tail) = values.as_chunks::<LANES>();
-    for chunk in chunks {
-        for (lane, &x) in chunk.iter().enumerate() {
-            widen(lane, x);
-        }
-    }
-    tail.iter().for_each(|&x| widen(0, x));
-    (least.into_iter().fold(f64::INFINITY, f64::min), most.into_iter().fold(f64::NEG_INFINITY, f64::max))
 }
 
 /// The exact sum of a slice, rounded once.

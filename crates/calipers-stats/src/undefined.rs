@@ -252,6 +252,8 @@ pub enum AllowedRange {
     OpenUnitInterval,
     /// Between −1 and 1, both included.
     MinusOneToOne,
+    /// Between the least and the most that a value can be.
+    StatedRange,
     /// Above 0.
     Positive,
     /// Above 0 and finite.

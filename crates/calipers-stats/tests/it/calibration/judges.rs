@@ -3,8 +3,9 @@
 use super::{count_each, level};
 use calipers_stats::agreement::{binary_alpha, binary_alpha_interval, binary_kappa_interval};
 use calipers_stats::confusion::{Confusion, Share};
-use calipers_stats::corrected_mean::{CorrectedDifference, CorrectedMean};
+use calipers_stats::corrected_mean::CorrectedMean;
 use calipers_stats::double_sampling::DoubleSample;
+use calipers_stats::joined_difference::JoinedDifference;
 use calipers_stats::misclassification::Misclassified;
 use calipers_stats::prediction_powered::PredictionPowered;
 use calipers_stats::proportion::Proportion;
@@ -208,7 +209,7 @@ fn differences_of_corrected_rates_cover_their_truth() {
                         let pairs =
                             calipers_stats::paired::pair(&influences(&one, &arms[0]), &influences(&other, &arms[1]));
                         let correlation = pairs.unwrap().correlation().unwrap_or(0.0);
-                        let difference = CorrectedDifference { ours: one, theirs: other, correlation };
+                        let difference = JoinedDifference { ours: one, theirs: other, correlation };
                         [difference.interval(level()).unwrap().contains(ours - theirs)]
                     });
                     let which = if is_same { "the same" } else { "other" };
