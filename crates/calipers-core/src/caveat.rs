@@ -66,6 +66,15 @@ pub enum Caveat {
         /// True when there is an upper end.
         upper: bool,
     },
+    /// A value lies beyond the limit that is stated for it, so an end of the interval is open.
+    ExceededLimit {
+        /// The field or the scorer.
+        name: String,
+        /// True when there is a lower end.
+        lower: bool,
+        /// True when there is an upper end.
+        upper: bool,
+    },
     /// Samples have no value of the keys by which others go together, and count as clusters by themselves.
     SamplesAlone {
         /// The metadata keys of the clusters.
@@ -353,6 +362,7 @@ impl Caveat {
             Self::IgnoresClusters { .. } => "ignores-clusters",
             Self::NoClusteredInterval { .. } => "no-clustered-interval",
             Self::OpenInterval { .. } => "open-interval",
+            Self::ExceededLimit { .. } => "exceeded-limit",
             Self::SamplesAlone { .. } => "samples-alone",
             Self::MeanOfErrors { .. } => "mean-of-errors",
             Self::OutsideUnit { .. } => "outside-unit",

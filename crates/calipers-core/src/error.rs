@@ -38,6 +38,14 @@ struct ErrorInner {
 pub enum ErrorKind {
     /// A score that is neither a number nor a known label.
     UnknownLabel(Value),
+    /// Several scores that are neither numbers nor known labels, or one beside letters that are: to choose a number for it,
+    /// a user needs to know what the others count.
+    UnknownLabels {
+        /// Those that are not known, the first of them at the place of the error.
+        unknown: Vec<Value>,
+        /// Letters that are known, and what they count.
+        letters: Vec<(Value, f64)>,
+    },
     /// A field that is neither a number nor a known label.
     NotNumeric {
         /// The field.
@@ -184,6 +192,16 @@ pub enum ErrorKind {
         /// What to do.
         hint: Option<String>,
     },
+    /// Bytes that should be a state, and are none.
+    DamagedState {
+        /// What is wrong with them.
+        what: &'static str,
+    },
+    /// A metric whose state stays in the program that made it.
+    UnsavedMetric {
+        /// The metric.
+        metric: String,
+    },
     /// An error from a custom metric or reducer.
     Custom(String),
 }
@@ -324,6 +342,13 @@ impl fmt::Display for ErrorKind {
                 write!(f, "score `{value}` is a {}, not a number", value.kind())
             }
             Self::UnknownLabel(value) => write!(f, "score `{value}` is not a number or a known label"),
+            Self::UnknownLabels { unknown, .. } => match &unknown[..] {
+                [one] => write!(f, "score `{one}` is not a number or a known label"),
+                several => {
+                    let names: Vec<String> = several.iter().map(|label| format!("`{label}`")).collect();
+                    write!(f, "scores {} are not numbers or known labels", names.join(", "))
+                }
+            },
             Self::NotNumeric { field, value } => write!(f, "field `{field}` is `{value}`, which is not a number"),
             Self::NotFinite(x) => write!(f, "score `{x}` is infinite"),
             Self::OutsideUnit(x) => write!(f, "score {x} is outside [0, 1]"),
@@ -354,6 +379,13 @@ impl fmt::Display for ErrorKind {
             }
             Self::Argument { message, .. } | Self::Script { message, .. } | Self::Custom(message) => {
                 f.write_str(message)
+            }
+            Self::DamagedState { what } => write!(f, "the state is damaged: {what}"),
+            Self::UnsavedMetric { metric } => {
+                write!(
+                    f,
+                    "the state of `{metric}` cannot be saved: only the program that defines it knows what it holds"
+                )
             }
             Self::SeveralRuns { runs } => {
                 let listed: Vec<&str> = runs.iter().take(8).map(String::as_str).collect();
@@ -405,6 +437,11 @@ impl ErrorKind {
             Self::UnknownLabel(Value::List(_)) => "use a metric for lists, or score a single number".into(),
             Self::NotNumeric { .. } => "record a number or a label there, or name another field".into(),
             Self::UnknownLabel(_) => "map it to a number with `Labels::with`, or score it C, I, P or N".into(),
+            Self::UnknownLabels { letters, .. } => {
+                let counted: String =
+                    letters.iter().map(|(letter, number)| format!("; `{letter}` counts as {number}")).collect();
+                format!("map each to a number with `Labels::with`{counted}")
+            }
             Self::NotFinite(_) => "mark the attempt as unscored, or clip the score where it is made".into(),
             Self::OutsideUnit(_) => "use `ci()` for scores that are not shares".into(),
             Self::MixedShapes { .. } => "let the scorer return one shape, or mark the attempt as unscored".into(),
@@ -433,6 +470,8 @@ impl ErrorKind {
             Self::UnknownName { nearest: Some(nearest), .. } => format!("did you mean `{nearest}`?"),
             Self::UnknownName { .. } => return None,
             Self::Argument { hint, .. } => hint.clone(),
+            Self::DamagedState { .. } => "fold its files again".into(),
+            Self::UnsavedMetric { .. } => "measure all samples in one place, or define `save` and `load` for it".into(),
             Self::SeveralRuns { .. } => "choose one by its name".into(),
             Self::Script { hint, .. } => return hint.clone(),
             Self::NoPassThreshold { .. } => {

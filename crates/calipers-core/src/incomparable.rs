@@ -80,7 +80,7 @@ pub enum Incomparable {
         /// The run without labels.
         side: RunSide,
     },
-    /// The error of a corrected mean does not allow for samples that go together.
+    /// The difference of corrected means over clusters needs values between 0 and 1.
     CorrectedClusters,
     /// For a rerun of this suite only changes of means over samples are known.
     RerunOfMeansOnly,

@@ -19,7 +19,9 @@ pub mod plan;
 pub mod reduce;
 mod run_names;
 mod span;
+mod state_bytes;
 pub mod task;
+mod value_limits;
 mod words;
 
 pub use calipers_stats::{self as stats, Confidence, Interval, Method, Seed, Verdict};
@@ -41,7 +43,9 @@ pub use reduce::{
 };
 pub use run_names::{RunIdentity, telling_names};
 pub use span::{Mistake, PolicyRemedy, SourceText, Span, Spanned, quoted};
+pub use state_bytes::{StateReader, StateWriter, Stored, damaged};
 pub use task::*;
+pub use value_limits::{ALL_SCORES, MetricEnds, ValueEnds, ValueLimit, ValueLimits};
 pub use words::{brief, group_digits, pluralize};
 
 /// The known name nearest to what was written, if one is near enough to be meant.

@@ -84,6 +84,46 @@ impl Samples {
         others
     }
 
+    /// The number of samples that have attempts with a value of a key and attempts without one.
+    ///
+    /// ```
+    /// use calipers_core::Samples;
+    ///
+    /// let mut samples = Samples::new();
+    /// samples.push("a").metadata("model", "x");
+    /// samples.push("a");
+    /// samples.push("b").metadata("model", "x");
+    /// assert_eq!(samples.partly_given("model"), 1);
+    /// ```
+    #[must_use]
+    pub fn partly_given(&self, key: &str) -> usize {
+        let Some(codes) = self.attempt_facts.as_ref().and_then(|facts| facts.get(key)) else { return 0 };
+        let (mut with, mut without) = (vec![false; self.len()], vec![false; self.len()]);
+        for (code, &sample) in codes.to_list(self.attempt_sample.len()).into_iter().zip(&*self.attempt_sample) {
+            let side = if code == ABSENT { &mut without } else { &mut with };
+            side[sample as usize] = true;
+        }
+        with.into_iter().zip(without).filter(|(with, without)| *with && *without).count()
+    }
+
+    /// The number of samples with more than one attempt.
+    ///
+    /// ```
+    /// use calipers_core::Samples;
+    ///
+    /// let mut samples = Samples::new();
+    /// for id in ["a", "a", "b"] {
+    ///     samples.push(id);
+    /// }
+    /// assert_eq!(samples.with_several_attempts(), 1);
+    /// ```
+    #[must_use]
+    pub fn with_several_attempts(&self) -> usize {
+        let mut attempts = vec![0_u32; self.len()];
+        self.attempt_sample.iter().for_each(|&sample| attempts[sample as usize] += 1);
+        attempts.into_iter().filter(|&attempts| attempts > 1).count()
+    }
+
     /// The values of a key that every sample with several attempts has, each in as many of them: what was tried with all samples
     /// rather than what happened to be in an attempt. None if it is not so for nine samples in ten.
     ///

@@ -5,10 +5,14 @@
 //! a few megabytes and looks each label up once.
 
 use crate::Value;
+use crate::data::distinct_texts::DistinctTexts;
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 use std::fmt;
 use std::hash::BuildHasher;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+
+/// As many texts are looked up at once.
+const CHUNK: usize = 64;
 
 /// The code of a row without a value.
 pub(crate) const ABSENT: u32 = u32::MAX;
@@ -34,11 +38,16 @@ pub struct Coded {
 /// Distinct values in the order of their first appearance.
 #[derive(Clone, Default)]
 struct Dictionary {
-    values: Vec<Value>,
+    /// Made from the given texts when they are first asked for.
+    values: OnceLock<Vec<Value>>,
+    /// The texts of a table, until something else is added to them.
+    given: Option<DistinctTexts>,
     index: HashTable<u32>,
     hasher: DefaultHashBuilder,
     /// The codes of short texts that were looked up before: one lookup instead of three, and nothing to compare.
     short: HashMap<ShortText, u32>,
+    /// Those of at most eleven bytes, of which four fit into a cache line.
+    tiny: HashTable<TinyEntry>,
     lineage: Lineage,
 }
 
@@ -64,6 +73,65 @@ impl Lineage {
     }
 }
 
+/// A text of at most eleven bytes: its bytes, zeros, and in the highest byte how many there are.
+type TinyText = (u64, u32);
+
+#[derive(Clone, Copy)]
+struct TinyEntry {
+    text: u64,
+    rest: u32,
+    code: u32,
+}
+
+fn tiny_text(text: &str) -> Option<TinyText> {
+    let bytes = text.as_bytes();
+    let length = (bytes.len() as u32) << 24;
+    // The last bytes are read at once, and those that were read before are shifted out.
+    Some(match bytes.len() {
+        0..4 => {
+            let byte = |place: usize| bytes.get(place).copied().map_or(0, u64::from) << (8 * place);
+            (byte(0) | byte(1) | byte(2), length)
+        }
+        4..8 => {
+            let (first, last) = (u32::from_le_bytes(*bytes.first_chunk()?), u32::from_le_bytes(*bytes.last_chunk()?));
+            (u64::from(first) | (u64::from(last) << 32) >> (8 * (8 - bytes.len())) & !0xffff_ffff, length)
+        }
+        8..12 => {
+            let last = u64::from(u32::from_le_bytes(*bytes.last_chunk()?)) >> (8 * (12 - bytes.len()));
+            (u64::from_le_bytes(*bytes.first_chunk()?), length | last as u32)
+        }
+        _ => return None,
+    })
+}
+
+/// A text of at most eleven bytes as two numbers, for [`Cells::extend_packed`](crate::Cells::extend_packed).
+///
+/// ```
+/// use calipers_core::PackedText;
+///
+/// assert!(PackedText::new("doc-23659").is_some());
+/// assert!(PackedText::new("a longer name of a document").is_none());
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct PackedText(TinyText);
+
+impl PackedText {
+    /// The text, if it is short enough.
+    #[must_use]
+    pub fn new(text: &str) -> Option<Self> {
+        tiny_text(text).map(Self)
+    }
+
+    /// Its bytes, and how many there are.
+    fn unpack(self) -> ([u8; 11], usize) {
+        let (text, rest) = self.0;
+        let mut bytes = [0; 11];
+        bytes[..8].copy_from_slice(&text.to_le_bytes());
+        bytes[8..].copy_from_slice(&rest.to_le_bytes()[..3]);
+        (bytes, (rest >> 24) as usize)
+    }
+}
+
 /// A text of at most sixteen bytes: its first and its last ones, which overlap, and how many there are.
 type ShortText = (u64, u64, usize);
 
@@ -83,11 +151,49 @@ fn short_text(text: &str) -> Option<ShortText> {
 
 impl fmt::Debug for Dictionary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.values.fmt(f)
+        self.values().fmt(f)
     }
 }
 
 impl Coded {
+    /// A column without rows, whose codes are places in these texts.
+    pub fn of_texts(texts: DistinctTexts) -> Self {
+        Self { dictionary: Arc::new(Dictionary { given: Some(texts), ..Dictionary::default() }), ..Self::default() }
+    }
+
+    /// Adds codes of the texts that the column was made of; a code beyond them is a gap.
+    pub fn extend_codes(&mut self, codes: impl Iterator<Item = u32>) {
+        let (first, texts) = (self.codes.len(), self.dictionary.given.as_ref().map_or(0, DistinctTexts::len) as u32);
+        self.codes.extend(codes);
+        // No early exit, so that vector instructions can do it.
+        if self.codes[first..].iter().fold(false, |has_gap, &code| has_gap | (code >= texts)) {
+            self.codes[first..].iter_mut().filter(|code| **code >= texts).for_each(|code| *code = ABSENT);
+            self.has_gaps = true;
+        }
+    }
+
+    /// True when the distinct values are the texts of a table, of which none is known by its value yet.
+    pub fn is_given(&self) -> bool {
+        self.dictionary.given.is_some()
+    }
+
+    /// How many distinct values there are.
+    pub fn distinct(&self) -> usize {
+        self.dictionary.given.as_ref().map_or_else(|| self.dictionary.values().len(), DistinctTexts::len)
+    }
+
+    /// Makes values of given texts, so that others can be added.
+    fn open(&mut self) {
+        if self.is_given() {
+            let dictionary = Arc::make_mut(&mut self.dictionary);
+            dictionary.values();
+            dictionary.given = None;
+            for value in dictionary.values.take().unwrap_or_default() {
+                dictionary.add(dictionary.hash(&value), value);
+            }
+        }
+    }
+
     pub fn push(&mut self, value: Value) {
         let code = self.code(value);
         self.codes.push(code);
@@ -101,13 +207,74 @@ impl Coded {
 
     /// Adds texts by their codes; a code beyond the texts is a gap.
     pub fn extend_coded<'t>(&mut self, codes: impl Iterator<Item = u32>, texts: impl IntoIterator<Item = &'t str>) {
-        let own: Vec<u32> = texts.into_iter().map(|text| self.text_code(text)).collect();
+        self.open();
+        let own = self.text_codes(texts);
         let first = self.codes.len();
         self.codes.extend(codes.map(|code| own.get(code as usize).copied().unwrap_or(ABSENT)));
         self.has_gaps |= self.codes[first..].contains(&ABSENT);
     }
 
+    /// Adds short texts.
+    pub fn extend_packed(&mut self, texts: &[PackedText]) {
+        self.open();
+        let mut codes = std::mem::take(&mut self.codes);
+        texts.chunks(CHUNK).for_each(|chunk| self.add_packed_codes(chunk, &mut codes));
+        self.codes = codes;
+    }
+
+    /// The codes of texts.
+    fn text_codes<'t>(&mut self, texts: impl IntoIterator<Item = &'t str>) -> Vec<u32> {
+        let (mut codes, mut waiting) = (Vec::new(), Vec::with_capacity(CHUNK));
+        for text in texts {
+            match PackedText::new(text) {
+                Some(packed) => waiting.push(packed),
+                None => {
+                    self.add_packed_codes(&waiting, &mut codes);
+                    waiting.clear();
+                    codes.push(self.text_code(text));
+                }
+            }
+            if waiting.len() == CHUNK {
+                self.add_packed_codes(&waiting, &mut codes);
+                waiting.clear();
+            }
+        }
+        self.add_packed_codes(&waiting, &mut codes);
+        codes
+    }
+
+    /// Adds the codes of at most [`CHUNK`] texts to a list. What is in a large dictionary is rarely in a cache of the processor, which
+    /// waits for several texts at once if they are looked up one right after the other, but not while other work lies between them.
+    fn add_packed_codes(&mut self, chunk: &[PackedText], codes: &mut Vec<u32>) {
+        let first = codes.len();
+        let mut hashes = [0; CHUNK];
+        for (hash, text) in hashes.iter_mut().zip(chunk) {
+            *hash = self.dictionary.hasher.hash_one(text.0);
+        }
+        let tiny = &self.dictionary.tiny;
+        codes.extend(hashes.iter().zip(chunk).map(|(&hash, text)| {
+            tiny.find(hash, |entry| (entry.text, entry.rest) == text.0).map_or(ABSENT, |entry| entry.code)
+        }));
+        for (code, text) in codes[first..].iter_mut().zip(chunk) {
+            if *code == ABSENT {
+                let (bytes, length) = text.unpack();
+                *code = self.text_code(std::str::from_utf8(&bytes[..length]).unwrap_or_default());
+            }
+        }
+    }
+
     fn text_code(&mut self, text: &str) -> u32 {
+        self.open();
+        if let Some(tiny) = tiny_text(text) {
+            let hash = self.dictionary.hasher.hash_one(tiny);
+            let is_it = |entry: &TinyEntry| (entry.text, entry.rest) == tiny;
+            if let Some(entry) = self.dictionary.tiny.find(hash, is_it) {
+                return entry.code;
+            }
+            let code = self.long_text_code(text);
+            Arc::make_mut(&mut self.dictionary).add_tiny(hash, TinyEntry { text: tiny.0, rest: tiny.1, code });
+            return code;
+        }
         let Some(short) = short_text(text) else { return self.long_text_code(text) };
         if let Some(&code) = self.dictionary.short.get(&short) {
             return code;
@@ -150,6 +317,7 @@ impl Coded {
 
     /// The code of a value, which is added to the dictionary if it is new.
     pub fn code(&mut self, value: Value) -> u32 {
+        self.open();
         let hash = self.dictionary.hash(&value);
         match self.dictionary.find(hash, |known| *known == value) {
             Some(code) => code,
@@ -198,7 +366,7 @@ impl Coded {
 
     /// The distinct values; a code is a place in this list.
     pub fn dictionary(&self) -> &[Value] {
-        &self.dictionary.values
+        self.dictionary.values()
     }
 
     pub fn lineage(&self) -> &Lineage {
@@ -210,27 +378,43 @@ impl Coded {
         Self { codes, dictionary: self.dictionary.clone(), has_gaps: true }
     }
 
-    fn gather(&self, rows: &[u32]) -> Self {
-        let codes = rows.iter().map(|&row| self.codes[row as usize]).collect();
+    /// Some of the rows, by their codes.
+    pub fn with_some(&self, codes: Vec<u32>) -> Self {
         Self { has_gaps: self.has_gaps, ..self.with_codes(codes) }
     }
 
+    fn gather(&self, rows: &[u32]) -> Self {
+        self.with_some(rows.iter().map(|&row| self.codes[row as usize]).collect())
+    }
+
     pub fn value(&self, row: usize) -> Option<&Value> {
-        self.dictionary.values.get(self.codes[row] as usize)
+        self.dictionary.values().get(self.codes[row] as usize)
     }
 }
 
 impl Dictionary {
+    fn values(&self) -> &[Value] {
+        let given = || self.given.iter().flat_map(DistinctTexts::iter);
+        self.values.get_or_init(|| given().map(Value::from).collect())
+    }
+
     fn find(&self, hash: u64, is_it: impl Fn(&Value) -> bool) -> Option<u32> {
-        self.index.find(hash, |&code| is_it(&self.values[code as usize])).copied()
+        let values = self.values();
+        self.index.find(hash, |&code| is_it(&values[code as usize])).copied()
     }
 
     fn add(&mut self, hash: u64, value: Value) -> u32 {
-        let code = self.values.len() as u32;
-        self.values.push(value);
-        let (values, hasher) = (&self.values, &self.hasher);
+        let mut values = self.values.take().unwrap_or_default();
+        let code = values.len() as u32;
+        values.push(value);
+        let (values, hasher) = (self.values.get_or_init(|| values), &self.hasher);
         self.index.insert_unique(hash, code, |&code| hash_with(hasher, &values[code as usize]));
         code
+    }
+
+    fn add_tiny(&mut self, hash: u64, entry: TinyEntry) {
+        let hasher = &self.hasher;
+        self.tiny.insert_unique(hash, entry, |entry| hasher.hash_one((entry.text, entry.rest)));
     }
 
     fn hash(&self, value: &Value) -> u64 {
@@ -457,6 +641,49 @@ mod tests {
             assert!(column.is_missing(values.len()) && column.is_missing(values.len() + 1));
             assert_eq!(rows(&Column::Coded(column.clone().into_coded())), rows(&column));
         }
+    }
+
+    #[test]
+    fn short_texts_are_told_apart_by_every_byte_and_by_their_length() {
+        let mut texts: Vec<String> = (0..18).map(|length| "a".repeat(length)).collect();
+        for length in 1..18 {
+            for place in 0..length {
+                let mut text = "a".repeat(length);
+                text.replace_range(place..=place, "b");
+                texts.push(text);
+            }
+        }
+        texts.extend([
+            "\0".to_owned(),
+            "\0\0".to_owned(),
+            "a\0".to_owned(),
+            "aaaa\0".to_owned(),
+            "aaaaaaaa\0".to_owned(),
+        ]);
+        let mut coded = Coded::default();
+        (0..2).for_each(|_| texts.iter().for_each(|text| coded.push_text(text)));
+        let want: Vec<u32> = (0..texts.len() as u32).chain(0..texts.len() as u32).collect();
+        assert_eq!(coded.codes, want);
+        let values: Vec<String> = coded.dictionary().iter().map(ToString::to_string).collect();
+        assert_eq!(values, texts);
+    }
+
+    #[test]
+    fn packed_texts_have_the_codes_of_texts() {
+        let known = ["", "a", "ab", "abc", "abcd", "abcdefg", "abcdefgh", "abcdefghijk", "é", "a\0", "a\0\0", "doc-1"];
+        let texts: Vec<String> = (0..500).map(|place| format!("{}{}", known[place % known.len()], place % 7)).collect();
+        let (mut pushed, mut packed) = (Coded::default(), Coded::default());
+        for coded in [&mut pushed, &mut packed] {
+            coded.push(Value::from("b3"));
+            coded.push(Value::from("a1"));
+        }
+        let texts: Vec<&str> = texts.iter().map(String::as_str).chain(known).filter(|text| text.len() < 12).collect();
+        texts.iter().for_each(|text| pushed.push_text(text));
+        for part in texts.chunks(150) {
+            packed.extend_packed(&part.iter().filter_map(|text| PackedText::new(text)).collect::<Vec<_>>());
+        }
+        assert_eq!(packed.codes, pushed.codes);
+        assert_eq!(packed.dictionary(), pushed.dictionary());
     }
 
     #[test]

@@ -168,6 +168,32 @@ impl Completeness {
         names.filter(|id| !read.contains(id) && known.insert(id.clone())).collect()
     }
 
+    /// What is known of two parts of a run that share no sample.
+    #[must_use]
+    pub fn and(mut self, other: Self) -> Self {
+        self.samples += other.samples;
+        self.samples_expected = self.samples_expected.saturating_add(other.samples_expected);
+        self.attempts += other.attempts;
+        self.attempts_expected = self.attempts_expected.saturating_add(other.attempts_expected);
+        self.never_ran.extend(other.never_ran);
+        self.has_names &= other.has_names;
+        if other.ending != RunEnding::Finished {
+            self.ending = other.ending;
+        }
+        self
+    }
+
+    /// The share of these samples, to which the attempts that are wanted belong.
+    #[must_use]
+    pub fn share(mut self, samples: &Samples, is_wanted: impl Fn(&SampleId) -> bool) -> Self {
+        self.never_ran.retain(|(id, _)| is_wanted(id));
+        let missing = self.missing_samples(samples).len() as u64;
+        (self.samples, self.samples_expected) = (samples.len() as u64, samples.len() as u64 + missing);
+        self.attempts = samples.attempts() as u64;
+        self.attempts_expected = self.attempts + self.never_ran.len() as u64;
+        self
+    }
+
     /// What to know about the run, if it is not whole; `run` names it where there are several.
     #[must_use]
     pub fn caveat(&self, run: Option<&str>) -> Option<Caveat> {

@@ -1,5 +1,6 @@
 //! Lists of samples, epochs and attempts, one entry per row.
 
+use hashbrown::HashMap;
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -28,9 +29,43 @@ impl CowIndices {
         loop {
             match self {
                 Self::Own(list) => return list,
-                Self::Shared(list) => *self = Self::Own(list.to_vec()),
+                Self::Shared(list) => *self = Self::Own(Arc::unwrap_or_clone(std::mem::take(list))),
             }
         }
+    }
+
+    /// Adds to each list the numbers of another one, each so much larger. Lists that are one, and get the same, stay one.
+    pub(crate) fn append_each(lists: Vec<(Self, &Self, u32)>) -> Vec<Self> {
+        let mut places: HashMap<(*const Vec<u32>, *const Vec<u32>, u32), usize> = HashMap::new();
+        let mut distinct: Vec<(Self, &Self, u32)> = Vec::new();
+        let mut order = Vec::with_capacity(lists.len());
+        for (mine, theirs, shift) in lists {
+            let next = distinct.len();
+            let place = match (&mine, theirs) {
+                (Self::Shared(one), Self::Shared(other)) => {
+                    *places.entry((Arc::as_ptr(one), Arc::as_ptr(other), shift)).or_insert(next)
+                }
+                _ => next,
+            };
+            if place == next {
+                distinct.push((mine, theirs, shift));
+            }
+            order.push(place);
+        }
+        let appended = distinct.into_iter().map(|(mut mine, theirs, shift)| {
+            let is_shared = matches!(mine, Self::Shared(_));
+            mine.own().extend(theirs.iter().map(|place| place + shift));
+            if is_shared {
+                mine.share();
+            }
+            mine
+        });
+        let mut appended: Vec<Self> = appended.collect();
+        let list = |place: usize| match &mut appended[place] {
+            Self::Own(list) => Self::Own(std::mem::take(list)),
+            Self::Shared(list) => Self::Shared(list.clone()),
+        };
+        order.into_iter().map(list).collect()
     }
 
     pub(crate) fn push(&mut self, place: u32) {
@@ -70,6 +105,25 @@ impl FromIterator<u32> for CowIndices {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lists_that_are_one_stay_one_if_they_get_the_same() {
+        let (one, two) = (CowIndices::shared(vec![0, 1]), CowIndices::shared(vec![0]));
+        let own = CowIndices::from(vec![7]);
+        let lists = vec![
+            (one.clone(), &two, 2),
+            (one.clone(), &two, 2),
+            (one.clone(), &two, 0),
+            (own, &two, 2),
+            (two.clone(), &one, 1),
+        ];
+        let appended = CowIndices::append_each(lists);
+        let want: [&[u32]; 5] = [&[0, 1, 2], &[0, 1, 2], &[0, 1, 0], &[7, 2], &[0, 1, 2]];
+        assert_eq!(appended.iter().map(|list| &list[..]).collect::<Vec<_>>(), want);
+        let CowIndices::Shared(first) = &appended[0] else { panic!("it was shared") };
+        assert!(matches!(&appended[1], CowIndices::Shared(second) if Arc::ptr_eq(first, second)));
+        assert_eq!(one[..], [0, 1]);
+    }
 
     #[test]
     fn a_change_of_a_shared_list_is_not_seen_by_others() {

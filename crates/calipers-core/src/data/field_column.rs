@@ -64,6 +64,11 @@ impl FieldColumn {
         self.cells.len()
     }
 
+    /// True when not each of so many rows has a value.
+    pub(crate) fn has_gaps(&self, rows: usize) -> bool {
+        self.cells.len() < rows || self.cells.has_missing()
+    }
+
     /// The rows of the cells.
     pub(crate) fn rows(&self) -> impl Iterator<Item = u32> + '_ {
         (0..self.cells.len()).map(|cell| self.rows.as_ref().map_or(cell as u32, |rows| rows[cell]))

@@ -65,6 +65,40 @@ impl SampleId {
     }
 }
 
+impl SampleId {
+    /// The number, if it is one or prints as one.
+    #[must_use]
+    pub fn as_number(&self) -> Option<i64> {
+        match self.rank() {
+            IdRank::Int(number) => Some(number),
+            IdRank::Text(_) => None,
+        }
+    }
+
+    /// A digest that is the same on every machine, in every version and for every spelling of the id: FNV-1a of its text, mixed
+    /// so that every bit depends on every byte. Parts of a run are told apart by it.
+    ///
+    /// ```
+    /// use calipers_core::SampleId;
+    ///
+    /// assert_eq!(SampleId::from("17").digest(), SampleId::from(17).digest());
+    /// assert_eq!(SampleId::from("q1").digest(), 0x490d_1e00_6960_b328);
+    /// ```
+    #[must_use]
+    pub fn digest(&self) -> u64 {
+        let text = match self {
+            Self::Int(number) => std::borrow::Cow::Owned(number.to_string()),
+            Self::Text(text) => std::borrow::Cow::Borrowed(&**text),
+        };
+        let fnv = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        let mut hash = text.as_bytes().iter().fold(0xcbf2_9ce4_8422_2325, fnv);
+        // The finaliser of SplitMix64 (Steele, Lea and Flood 2014).
+        hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        hash ^ (hash >> 31)
+    }
+}
+
 /// The number that prints as this text. The first byte rules out most texts.
 fn as_printed(text: &str) -> Option<i64> {
     let (is_negative, digits) = text.strip_prefix('-').map_or((false, text), |digits| (true, digits));
@@ -186,6 +220,15 @@ impl IdStorage {
             Self::Texts(texts, ends) => IdRank::of_text(text_at(texts, ends, place)),
             Self::Short(views) => IdRank::of_text(short_text(&views[place])),
             Self::Any(names) => names[place].rank(),
+        }
+    }
+
+    /// The order of an id here and one there. Most ids that are compared are the same, which their bytes show.
+    fn compare(&self, at: usize, other: &Self, there: usize) -> Ordering {
+        match (self, other) {
+            (Self::Ints(mine), Self::Ints(theirs)) => mine[at].cmp(&theirs[there]),
+            (Self::Short(mine), Self::Short(theirs)) if mine[at] == theirs[there] => Ordering::Equal,
+            _ => self.rank(at).cmp(&other.rank(there)),
         }
     }
 
@@ -325,6 +368,68 @@ impl SampleIds {
         self.len() as u32 - 1
     }
 
+    /// Adds the ids of another part at once if all of them come after these. False, and without effect, if they do not, or
+    /// if they are stored in another way.
+    pub(crate) fn append_after(&mut self, other: &Self) -> bool {
+        let (Some(last), Some(_)) = (self.len().checked_sub(1), other.len().checked_sub(1)) else { return false };
+        let are_in_order = self.index.is_none() && other.index.is_none();
+        if !are_in_order || other.names.rank(0) <= self.names.rank(last) {
+            return false;
+        }
+        match (&mut self.names, &other.names) {
+            (IdStorage::Ints(mine), IdStorage::Ints(theirs)) => mine.extend_from_slice(theirs),
+            (IdStorage::Short(mine), IdStorage::Short(theirs)) => mine.extend_from_slice(theirs),
+            (IdStorage::Texts(mine, ends), IdStorage::Texts(theirs, their_ends)) => {
+                let start = mine.len();
+                mine.push_str(theirs);
+                ends.extend(their_ends.iter().map(|end| start + end));
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// The place of each of these ids in another list, if it is there. No id is copied.
+    pub(crate) fn places_in(&self, other: &Self) -> Vec<Option<u32>> {
+        if self.index.is_none() && other.index.is_none() {
+            return self.merged_places(other);
+        }
+        let own;
+        let (index, hasher) = match &other.index {
+            Some(index) => (index, &other.hasher),
+            None => {
+                own = other.hashed();
+                (&own, &other.hasher)
+            }
+        };
+        let place = |at: usize| {
+            let rank = self.names.rank(at);
+            index.find(hasher.hash_one(rank), |&place| other.names.rank(place as usize) == rank).copied()
+        };
+        (0..self.len()).map(place).collect()
+    }
+
+    /// The same where both lists ascend.
+    fn merged_places(&self, other: &Self) -> Vec<Option<u32>> {
+        let mut next = 0;
+        let place = |at: usize| {
+            while next < other.len() {
+                match self.names.compare(at, &other.names, next) {
+                    Ordering::Less => return None,
+                    Ordering::Equal => return Some(next as u32),
+                    Ordering::Greater => next += 1,
+                }
+            }
+            None
+        };
+        (0..self.len()).map(place).collect()
+    }
+
+    /// The order of two ids.
+    pub(crate) fn compare(&self, a: u32, b: u32) -> Ordering {
+        self.names.compare(a as usize, &self.names, b as usize)
+    }
+
     /// Leaves out the ids from this place on.
     pub(crate) fn truncate(&mut self, names: usize) {
         match &mut self.names {
@@ -342,12 +447,16 @@ impl SampleIds {
     }
 
     fn make_index(&mut self) {
+        self.index = Some(self.hashed());
+    }
+
+    fn hashed(&self) -> HashTable<u32> {
         let mut index = HashTable::with_capacity(self.len() * 2);
         let hash = |place: &u32| self.hasher.hash_one(self.names.rank(*place as usize));
         for place in 0..self.len() as u32 {
             index.insert_unique(hash(&place), place, hash);
         }
-        self.index = Some(index);
+        index
     }
 
     /// The first and the last id, if all are in order.

@@ -1,6 +1,6 @@
 //! From a label to a number.
 
-use crate::Value;
+use crate::{Error, ErrorKind, Value};
 
 /// How a scalar value becomes a float: numbers as they are, `C`/`I`/`P`/`N` as 1, 0, ½ and 0, `yes`/`true` and
 /// `no`/`false` in any case as 1 and 0, numeric text as its number, and words for an outcome, such as `pass`, `correct`,
@@ -139,6 +139,22 @@ impl Labels {
         };
         number.or_else(by_outcome).or(if self.unknown_is_zero { Some(0.0) } else { None })
     }
+}
+
+/// The same error, with the other labels of the column if there are any that one has to know of: those that are not known
+/// either, and letters that count something beside letters that do not.
+pub(crate) fn name_other_labels(error: Error, dictionary: &[Value], labels: &Labels) -> Error {
+    const NAMED_MAX: usize = 8;
+    let ErrorKind::UnknownLabel(first @ Value::Text(_)) = error.kind() else { return error };
+    let is_letter = |value: &Value| matches!(value, Value::Text(text) if text.chars().count() == 1);
+    let unknown = dictionary.iter().filter(|value| matches!(value, Value::Text(_)) && labels.to_float(value).is_none());
+    let others = unknown.filter(|value| *value != first);
+    let unknown: Vec<Value> = std::iter::once(first).chain(others).take(NAMED_MAX).cloned().collect();
+    let are_letters = unknown.iter().all(is_letter);
+    let letters = dictionary.iter().filter(|value| are_letters && is_letter(value));
+    let letters: Vec<(Value, f64)> =
+        letters.filter_map(|value| Some((value.clone(), labels.to_float(value)?))).collect();
+    if unknown.len() > 1 || !letters.is_empty() { ErrorKind::UnknownLabels { unknown, letters }.into() } else { error }
 }
 
 /// Words for an outcome, and yes and true as spreadsheets in other languages write them.

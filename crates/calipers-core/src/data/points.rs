@@ -1,6 +1,7 @@
 //! The rows that a metric folds in.
 
 use crate::data::column::{ABSENT, Coded, Column, Lineage};
+use crate::data::labels::name_other_labels;
 use crate::data::row_codes::FactColumn;
 use crate::data::row_index::RunRowIndex;
 use crate::data::scores::{ScoreRow, Scores, Values};
@@ -34,6 +35,8 @@ pub struct Points<'a> {
     rows: PointRows<'a>,
     /// True when a row is an attempt, false when it stands for all attempts of a sample.
     is_by_attempt: bool,
+    /// The moments of a column of floats, found once for all metrics that look at these rows.
+    float_moments: Arc<OnceLock<Moments>>,
 }
 
 /// Where the rows are. Points are passed on by value, so none of these copies them.
@@ -51,17 +54,47 @@ enum PointRows<'a> {
 #[derive(Debug)]
 struct RowSelection<'a> {
     from: Points<'a>,
-    /// The rows picked; all if none are given.
-    rows: Option<Vec<u32>>,
+    rows: PickedRows<'a>,
     values: Values,
     scores: OnceLock<Scores>,
+}
+
+/// Which rows were picked.
+#[derive(Debug)]
+enum PickedRows<'a> {
+    All,
+    Listed(Vec<u32>),
+    /// Those of a group.
+    OfGroup(Arc<GroupRows<'a>>, u32),
+}
+
+/// The rows of all groups. Few metrics ask for them, so they are listed when the first one does.
+#[derive(Debug)]
+struct GroupRows<'a> {
+    codes: Cow<'a, [u32]>,
+    sizes: Vec<usize>,
+    lists: OnceLock<Vec<Vec<u32>>>,
+}
+
+impl GroupRows<'_> {
+    fn of(&self, group: u32) -> &[u32] {
+        let lists = self.lists.get_or_init(|| {
+            let rows: Vec<u32> = (0..self.codes.len() as u32).collect();
+            partition(&rows, &self.codes, &self.sizes)
+        });
+        &lists[group as usize]
+    }
 }
 
 impl RowSelection<'_> {
     fn scores(&self) -> &Scores {
         self.scores.get_or_init(|| {
             let from = self.from.scores();
-            let rows = self.rows.as_ref().map_or_else(|| from.clone(), |rows| from.gather(rows));
+            let rows = match &self.rows {
+                PickedRows::All => from.clone(),
+                PickedRows::Listed(rows) => from.gather(rows),
+                PickedRows::OfGroup(groups, group) => from.gather(groups.of(*group)),
+            };
             Scores { values: self.values.clone(), ..rows }
         })
     }
@@ -77,25 +110,41 @@ impl Samples {
             let known = self.scorers().map(ToString::to_string).collect();
             return Err(ErrorKind::NoField { field: scorer.to_owned(), known }.into());
         };
-        Ok(Points { samples: self, scorer: scorer.into(), rows: PointRows::Delivered(scores), is_by_attempt: true })
+        Ok(Points::new(self, scorer.into(), PointRows::Delivered(scores)))
     }
 }
 
 impl Samples {
+    /// The distinct texts among the scores of a scorer; none where all scores are numbers.
+    #[must_use]
+    pub fn score_labels(&self, scorer: &str) -> Vec<&str> {
+        let Some(Values::Scalars(Column::Coded(coded))) = self.scores(scorer).map(|scores| &scores.values) else {
+            return Vec::new();
+        };
+        let texts = coded.dictionary().iter().filter_map(|value| match value {
+            Value::Text(text) => Some(&**text),
+            _ => None,
+        });
+        texts.collect()
+    }
+
     /// No rows, of a scorer that has not scored any of these samples.
     pub(crate) fn no_points(&self, scorer: &Arc<str>) -> Points<'_> {
-        let rows = PointRows::Reduced(Arc::default());
-        Points { samples: self, scorer: scorer.clone(), rows, is_by_attempt: true }
+        Points::new(self, scorer.clone(), PointRows::Reduced(Arc::default()))
     }
 
     /// Every attempt, scored or not, for metrics over fields.
     pub fn attempt_points(&self) -> Points<'_> {
-        let rows = PointRows::Reduced(Arc::new(self.all_attempts()));
-        Points { samples: self, scorer: "run".into(), rows, is_by_attempt: true }
+        Points::new(self, "run".into(), PointRows::Reduced(Arc::new(self.all_attempts())))
     }
 }
 
 impl<'a> Points<'a> {
+    /// A row per attempt.
+    fn new(samples: &'a Samples, scorer: Arc<str>, rows: PointRows<'a>) -> Self {
+        Self { samples, scorer, rows, is_by_attempt: true, float_moments: Arc::default() }
+    }
+
     /// The number of rows.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -130,9 +179,17 @@ impl<'a> Points<'a> {
 
     /// The number of different samples among the rows.
     pub(crate) fn distinct_samples(&self) -> u64 {
+        let rows = &self.scores().sample;
+        if is_counting(rows) {
+            return rows.len() as u64;
+        }
+        // There may be as many scorers as samples, each with a few rows.
+        if rows.len() < self.samples.len() / 16 {
+            return rows.iter().collect::<HashSet<_>>().len() as u64;
+        }
         let mut seen = vec![false; self.samples.len()];
         let fresh = |&&sample: &&u32| !std::mem::replace(&mut seen[sample as usize], true);
-        self.scores().sample.iter().filter(fresh).count() as u64
+        rows.iter().filter(fresh).count() as u64
     }
 
     /// The sample of a row.
@@ -164,6 +221,19 @@ impl<'a> Points<'a> {
                 index.metadata_of(sample)
             }),
         }
+    }
+
+    /// The metadata of the rows by key, where most rows have most keys and none has a value of its own.
+    pub(crate) fn fact_columns(&self) -> Option<Vec<(Arc<str>, Coded)>> {
+        let samples = self.samples;
+        let given: usize = samples.metadata.values().map(FactColumn::count_given).sum();
+        let is_sparse = given * 8 < samples.metadata.len() * samples.len();
+        if is_sparse || (self.is_by_attempt && samples.attempt_facts.is_some()) {
+            return None;
+        }
+        let codes = |column: &FactColumn| self.sample_codes().iter().map(|&sample| column.codes.get(sample)).collect();
+        let columns = samples.metadata.iter();
+        Some(columns.map(|(key, column)| (key.clone(), column.labels().with_codes(codes(column)))).collect())
     }
 
     pub(crate) fn score_metadata(&self, row: usize) -> Option<&Metadata> {
@@ -211,7 +281,7 @@ impl<'a> Points<'a> {
 
     /// True when every sample certainly has a score: one row each, and none empty.
     pub(crate) fn covers_all_samples(&self) -> bool {
-        self.len() == self.samples.len() && !self.values().has_root_missing() && is_counting(self.sample_codes())
+        self.len() == self.samples.len() && !self.has_missing() && is_counting(self.sample_codes())
     }
 
     /// The sample of each row, as a code.
@@ -280,17 +350,37 @@ impl<'a> Points<'a> {
         if attempts.rows().len() == self.len() { Ok(self.clone()) } else { Ok(self.gather(attempts.rows())) }
     }
 
+    /// The moments of a column of floats, whatever they stand for.
+    fn float_moments(&self) -> Option<&Moments> {
+        let Values::Scalars(Column::Floats(floats)) = self.values() else { return None };
+        Some(self.float_moments.get_or_init(|| Moments::from_slice(floats)))
+    }
+
+    /// True when every value is a finite float. False does not say that one is not.
+    fn are_finite_floats(&self) -> bool {
+        // A NaN or an infinity among the terms shows in their sum.
+        self.float_moments().is_some_and(|moments| moments.sum().is_finite())
+    }
+
+    /// True when a row has no value.
+    fn has_missing(&self) -> bool {
+        !self.are_finite_floats() && self.values().has_root_missing()
+    }
+
     /// The rows that have a value.
     pub(crate) fn scored(&self) -> Points<'a> {
+        if !self.has_missing() {
+            return self.clone();
+        }
         self.values().scored_rows().map_or_else(|| self.clone(), |rows| self.pick(rows))
     }
 
     /// The rows that have none.
     pub(crate) fn unscored(&self) -> Points<'a> {
-        let values = self.values();
-        if !values.has_root_missing() {
+        if !self.has_missing() {
             return self.pick(Vec::new());
         }
+        let values = self.values();
         self.pick((0..self.len() as u32).filter(|&row| values.is_root_missing(row as usize)).collect())
     }
 
@@ -300,12 +390,13 @@ impl<'a> Points<'a> {
 
     fn pick(&self, rows: Vec<u32>) -> Points<'a> {
         let values = self.values().gather(&rows);
-        self.with(PointRows::RowSelection(Arc::new(RowSelection {
-            from: self.clone(),
-            rows: Some(rows),
-            values,
-            scores: OnceLock::new(),
-        })))
+        self.select(PickedRows::Listed(rows), values)
+    }
+
+    fn select(&self, rows: PickedRows<'a>, values: Values) -> Points<'a> {
+        let from = self.clone();
+        let selection = RowSelection { from, rows, values, scores: OnceLock::new() };
+        self.with(PointRows::RowSelection(Arc::new(selection)))
     }
 
     pub(crate) fn with_scores(&self, scores: Scores) -> Points<'a> {
@@ -313,16 +404,11 @@ impl<'a> Points<'a> {
     }
 
     pub(crate) fn with_values(&self, values: Values) -> Points<'a> {
-        self.with(PointRows::RowSelection(Arc::new(RowSelection {
-            from: self.clone(),
-            rows: None,
-            values,
-            scores: OnceLock::new(),
-        })))
+        self.select(PickedRows::All, values)
     }
 
     fn with(&self, rows: PointRows<'a>) -> Points<'a> {
-        Points { samples: self.samples, scorer: self.scorer.clone(), rows, is_by_attempt: self.is_by_attempt }
+        Points { is_by_attempt: self.is_by_attempt, ..Points::new(self.samples, self.scorer.clone(), rows) }
     }
 
     /// An error that happened at a row.
@@ -335,6 +421,7 @@ impl<'a> Points<'a> {
         match self.values() {
             Values::Scalars(Column::Floats(floats)) => {
                 if !context.inspect
+                    && !self.are_finite_floats()
                     && let Some(row) = first_not_finite(floats)
                 {
                     return Err(self.at(row, not_a_number(floats[row])));
@@ -360,12 +447,11 @@ impl<'a> Points<'a> {
     /// The moments of the scores, by label where there are few.
     pub fn moments(&self, context: &Context) -> Result<Moments, Error> {
         match self.values() {
-            Values::Scalars(Column::Floats(floats)) if !context.labels.map_numbers() => {
-                let moments = Moments::from_slice(floats);
-                if !context.inspect && !moments.sum().is_finite() {
+            Values::Scalars(Column::Floats(_)) if !context.labels.map_numbers() => {
+                if !context.inspect && !self.are_finite_floats() {
                     self.floats(context)?;
                 }
-                Ok(moments)
+                Ok(self.float_moments().cloned().unwrap_or_default())
             }
             Values::Scalars(Column::Coded(coded)) if coded.dictionary().len() <= self.len() / 4 + 1 => {
                 let mut moments = Moments::default();
@@ -419,7 +505,7 @@ impl<'a> Points<'a> {
         }
         let absent = if context.inspect { None } else { coded.first_gap() };
         match (bad, absent) {
-            (Some((row, error)), _) => Err(self.at(row, error)),
+            (Some((row, error)), _) => Err(self.at(row, name_other_labels(error, coded.dictionary(), &context.labels))),
             (None, Some(row)) => Err(self.at(row, ErrorKind::UnknownLabel(Value::Missing))),
             (None, None) => Ok(table),
         }
@@ -451,6 +537,13 @@ impl<'a> Points<'a> {
         Ok(RowKeys::new(codes, column, cluster_name))
     }
 
+    /// The cluster of each row as a code, with the column that has its texts; nothing where clusters have other values, too.
+    pub(crate) fn given_clusters(&self, key: &str, metric: &str) -> Result<GivenClusters<'a>, Error> {
+        let is_given = self.samples.metadata_column(key).is_some_and(|column| column.labels().is_given());
+        let codes = if is_given { self.cluster_codes(key, metric)? } else { None };
+        Ok(codes.map(|(codes, column)| (codes, column.labels())))
+    }
+
     /// The cluster of each row as a place: the known one, or a new one from `place_of`.
     pub(crate) fn cluster_places(
         &self,
@@ -474,7 +567,8 @@ impl<'a> Points<'a> {
         let missing = || ErrorKind::MissingMetadata { purpose: "cluster", key: key.to_owned() };
         let codes = self.metadata_codes(key, column, |row| self.no_key(key, row, missing()).at_metric(metric))?;
         let Some(column) = column else { return Ok(None) };
-        if !column.dictionary().iter().all(is_cluster) {
+        // Texts name clusters, whatever they are.
+        if !column.labels().is_given() && !column.dictionary().iter().all(is_cluster) {
             for (row, &code) in codes.iter().enumerate() {
                 let value = &column.dictionary()[code as usize];
                 if matches!(value, Value::Null | Value::Missing) {
@@ -548,15 +642,32 @@ impl<'a> Points<'a> {
     }
 
     /// The rows of each group.
-    pub(crate) fn split(&self, codes: &[u32], groups: usize) -> Vec<Points<'a>> {
-        let mut sizes = vec![0; groups];
-        codes.iter().for_each(|&code| sizes[code as usize] += 1);
-        let mut rows: Vec<Vec<u32>> = sizes.into_iter().map(Vec::with_capacity).collect();
-        for (row, &code) in codes.iter().enumerate() {
-            rows[code as usize].push(row as u32);
-        }
-        rows.into_iter().map(|rows| self.pick(rows)).collect()
+    pub(crate) fn split(&self, codes: Cow<'a, [u32]>, groups: usize) -> Vec<Points<'a>> {
+        let sizes: Vec<usize> = counts_of_many(&codes, groups).into_iter().map(|size| size as usize).collect();
+        let rows = Arc::new(GroupRows { codes, sizes, lists: OnceLock::new() });
+        let values: Vec<Values> = match self.values() {
+            Values::Scalars(Column::Floats(floats)) => {
+                let parts = partition(floats, &rows.codes, &rows.sizes).into_iter();
+                parts.map(|floats| Values::Scalars(Column::Floats(floats))).collect()
+            }
+            Values::Scalars(Column::Coded(coded)) => {
+                let parts = partition(&coded.codes, &rows.codes, &rows.sizes).into_iter();
+                parts.map(|codes| Values::Scalars(Column::Coded(coded.with_some(codes)))).collect()
+            }
+            others => (0..groups as u32).map(|group| others.gather(rows.of(group))).collect(),
+        };
+        let group = |(values, group)| self.select(PickedRows::OfGroup(rows.clone(), group), values);
+        values.into_iter().zip(0..).map(group).collect()
     }
+}
+
+/// The items of each group, of which these are the sizes, in their order.
+fn partition<T: Copy>(items: &[T], codes: &[u32], sizes: &[usize]) -> Vec<Vec<T>> {
+    let mut parts: Vec<Vec<T>> = sizes.iter().map(|&size| Vec::with_capacity(size)).collect();
+    for (&item, &code) in items.iter().zip(codes) {
+        parts[code as usize].push(item);
+    }
+    parts
 }
 
 /// True for 0, 1, 2 and so on: one row per sample, none left out.
@@ -570,6 +681,9 @@ fn is_counting(sample: &[u32]) -> bool {
 
 /// The code of each row, and the column that has their dictionary.
 type Codes<'a> = (Cow<'a, [u32]>, &'a FactColumn);
+
+/// The cluster of each row as a code, with the column that has its texts.
+type GivenClusters<'a> = Option<(Cow<'a, [u32]>, &'a Coded)>;
 
 /// Keys of rows: dense codes, and what each stands for.
 #[derive(Clone, Debug, Default)]
@@ -614,17 +728,18 @@ pub(crate) struct CodePlaces {
 }
 
 impl CodePlaces {
-    fn of(&mut self, column: &Coded) -> &mut [u32] {
+    pub(crate) fn of(&mut self, column: &Coded) -> &mut [u32] {
         if !self.lineage.is(column.lineage()) {
             self.lineage = column.lineage().keep();
             self.places.clear();
         }
-        self.places.resize(column.dictionary().len().max(self.places.len()), NO_PLACE);
+        self.places.resize(column.distinct().max(self.places.len()), NO_PLACE);
         &mut self.places
     }
 }
 
-const NO_PLACE: u32 = u32::MAX;
+/// The place of a code that has none yet.
+pub(crate) const NO_PLACE: u32 = u32::MAX;
 
 /// Replaces each code by its place: the known one, or a new one from its value.
 fn renumber(codes: &mut [u32], dictionary: &[Value], places: &mut [u32], mut place_of: impl FnMut(&Value) -> u32) {
@@ -790,7 +905,7 @@ mod tests {
         samples.push(3).score("judge", "I").metadata("group", "b").metadata("cluster", Value::Null);
         let points = samples.points("judge").expect("scored");
         let keys = points.groups("group", "grouped").expect("all have one");
-        let parts = points.split(&keys.codes, keys.names.len());
+        let parts = points.split(keys.codes, keys.names.len());
         assert_eq!((parts[1].len(), parts[1].sample_id(1)), (2, SampleId::Int(3)));
         let by_cluster = grouped(stderr_clustered("cluster"), "group");
         let error = by_cluster.measure(&points, &Context::default()).expect_err("sample 3 has no cluster");

@@ -87,6 +87,18 @@ impl RowCodes {
         }
     }
 
+    /// Adds the codes of another list after the first `rows` ones, each by what it is here.
+    pub(crate) fn append(&mut self, rows: u32, other: &Self, code_here: impl Fn(u32) -> u32) {
+        if let (Self::Dense(mine, given), Self::Dense(theirs, more)) = (&mut *self, other)
+            && mine.len() == rows as usize
+        {
+            mine.extend(theirs.iter().map(|&code| if code == ABSENT { ABSENT } else { code_here(code) }));
+            *given += more;
+            return;
+        }
+        other.iter().for_each(|(row, code)| self.set_if_gap(rows + row, code_here(code)));
+    }
+
     /// The rows that have a code, in their order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
         let (dense, sparse) = match self {

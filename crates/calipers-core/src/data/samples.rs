@@ -139,6 +139,11 @@ impl Samples {
         }
         let first = self.attempt_sample.len() as u32;
         let known = self.ids.len() as u32;
+        // Where every sample has one attempt and names ascend, nothing has to be looked up.
+        if self.attempt_facts.is_none() && other.attempt_facts.is_none() && self.ids.append_after(&other.ids) {
+            self.append_new(other, known, first);
+            return;
+        }
         let place: Vec<u32> = other.ids.iter().map(|id| self.sample(id)).collect();
         if other.attempt_facts.is_some() || place.iter().any(|&sample| sample < known) {
             self.keep_attempt_facts();
@@ -162,6 +167,49 @@ impl Samples {
                 let attempt = first + attempt;
                 ScoreRow { sample: samples[attempt as usize], epoch: epochs[attempt as usize], attempt }
             });
+        }
+    }
+
+    /// Adds the attempts of a part whose samples are all new and have been named here, one attempt each.
+    fn append_new(&mut self, other: Self, known: u32, first: u32) {
+        self.append_places(&other, known, first);
+        self.attempt_counted.extend(&other.attempt_counted);
+        self.may_repeat |= other.may_repeat;
+        for (key, theirs) in &other.metadata {
+            let mine = self.metadata.entry(key.clone()).or_default();
+            let codes = mine.labels_mut().codes_of(theirs.labels());
+            mine.codes.append(known, &theirs.codes, |code| codes.get(code as usize).copied().unwrap_or(ABSENT));
+        }
+        for (name, theirs) in other.fields {
+            self.fields.entry(name).or_default().append(first, theirs);
+        }
+        self.errors.extend(other.errors.into_iter().map(|(attempt, why)| (first + attempt, why)));
+        for (scorer, theirs) in other.scores {
+            self.scores.entry(scorer).or_default().append_values(theirs);
+        }
+    }
+
+    /// Adds the samples, epochs and attempts of such a part, and those of its scores.
+    fn append_places(&mut self, other: &Self, known: u32, first: u32) {
+        let take = std::mem::take::<CowIndices>;
+        let mut lists = vec![
+            (take(&mut self.epochs), &other.epochs, 0),
+            (take(&mut self.attempt_sample), &other.attempt_sample, known),
+            (take(&mut self.attempt_epoch), &other.attempt_epoch, 0),
+        ];
+        for (scorer, theirs) in &other.scores {
+            let mine = self.scores.entry(scorer.clone()).or_default();
+            lists.push((take(&mut mine.sample), &theirs.sample, known));
+            lists.push((take(&mut mine.epoch), &theirs.epoch, 0));
+            lists.push((take(&mut mine.attempt), &theirs.attempt, first));
+        }
+        let mut appended = CowIndices::append_each(lists).into_iter();
+        let mut put = |list: &mut CowIndices| *list = appended.next().unwrap_or_default();
+        [&mut self.epochs, &mut self.attempt_sample, &mut self.attempt_epoch].into_iter().for_each(&mut put);
+        for scorer in other.scores.keys() {
+            if let Some(mine) = self.scores.get_mut(scorer) {
+                [&mut mine.sample, &mut mine.epoch, &mut mine.attempt].into_iter().for_each(&mut put);
+            }
         }
     }
 
@@ -261,6 +309,29 @@ impl Samples {
         self.ids.range()
     }
 
+    /// The place of each sample in another run, if it is there.
+    ///
+    /// ```
+    /// use calipers_core::Samples;
+    ///
+    /// let run = |ids: &[&str]| {
+    ///     let mut samples = Samples::new();
+    ///     ids.iter().for_each(|id| drop(samples.push(*id)));
+    ///     samples
+    /// };
+    /// assert_eq!(run(&["a", "b", "1"]).places_in(&run(&["1", "c", "a"])), [Some(2), None, Some(0)]);
+    /// ```
+    #[must_use]
+    pub fn places_in(&self, other: &Self) -> Vec<Option<u32>> {
+        self.ids.places_in(&other.ids)
+    }
+
+    /// The order of two samples by their names, without a copy of these.
+    #[must_use]
+    pub fn compare_ids(&self, a: u32, b: u32) -> std::cmp::Ordering {
+        self.ids.compare(a, b)
+    }
+
     /// The number of attempts, each counted once however often it was delivered.
     #[must_use]
     pub fn attempts(&self) -> usize {
@@ -278,6 +349,13 @@ impl Samples {
     pub fn errored_attempts(&self) -> usize {
         let attempt = |row: &u32| (self.attempt_sample[*row as usize], self.attempt_epoch[*row as usize]);
         self.errors.keys().map(attempt).collect::<std::collections::BTreeSet<_>>().len()
+    }
+
+    /// True when some attempt may lack a score or a field that other attempts have. No attempt is looked at by itself.
+    pub(crate) fn has_gaps(&self) -> bool {
+        let attempts = self.attempt_sample.len();
+        let is_short = |scores: &Scores| scores.len() < attempts || scores.values.has_root_missing();
+        self.scores.values().any(is_short) || self.fields.values().any(|field| field.has_gaps(attempts))
     }
 
     /// The names of the scorers, in the order of their first score.
@@ -370,14 +448,15 @@ impl Samples {
     /// All attempts, each once, by sample and then by epoch: the rows of metrics over fields.
     pub(crate) fn all_attempts(&self) -> Scores {
         let rows = self.attempt_rows();
-        let pick = |column: &[u32]| rows.iter().map(|&row| column[row as usize]).collect();
-        Scores {
-            sample: pick(&self.attempt_sample),
-            epoch: pick(&self.attempt_epoch),
-            values: Values::Scalars(Column::Floats(vec![f64::NAN; rows.len()])),
-            attempt: rows.into(),
-            ..Scores::default()
-        }
+        let values = Values::Scalars(Column::Floats(vec![f64::NAN; rows.len()]));
+        // Rows that are in order are all rows.
+        let is_whole = rows.len() == self.attempt_sample.len() && rows.is_sorted();
+        let pick = |column: &CowIndices| match is_whole {
+            true => column.clone(),
+            false => rows.iter().map(|&row| column[row as usize]).collect(),
+        };
+        let (sample, epoch) = (pick(&self.attempt_sample), pick(&self.attempt_epoch));
+        Scores { sample, epoch, values, attempt: rows.into(), ..Scores::default() }
     }
 
     /// Makes a scorer of a field, if there is one of this name. An attempt that did not run has no score.

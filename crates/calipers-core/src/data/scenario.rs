@@ -5,7 +5,9 @@
 
 use crate::data::column::{ABSENT, Column};
 use crate::data::scores::Scores;
-use crate::{Context, Error, ErrorKind, Points, SampleId, Samples, Shortcoming, Value};
+use crate::{
+    Context, Error, ErrorKind, Points, SampleId, Samples, Shortcoming, StateReader, StateWriter, Stored, Value,
+};
 use hashbrown::{HashMap, HashSet};
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -593,6 +595,17 @@ pub fn several_scorers<'n>(scorers: impl Iterator<Item = &'n Arc<str>>, metric: 
 pub(crate) struct ScoreFallback {
     scorers: BTreeSet<Arc<str>>,
     is_used: bool,
+}
+
+impl Stored for ScoreFallback {
+    fn save(&self, out: &mut StateWriter) {
+        out.put(&self.scorers);
+        out.put(&self.is_used);
+    }
+
+    fn load(from: &mut StateReader<'_>) -> Result<Self, Error> {
+        Ok(Self { scorers: from.take()?, is_used: from.take()? })
+    }
 }
 
 impl ScoreFallback {

@@ -93,17 +93,22 @@ impl Scores {
 
     /// Adds the rows of another part, each at its new place.
     pub(crate) fn append(&mut self, other: Self, place: impl Fn(u32) -> ScoreRow) {
-        let first = self.len();
-        if !self.extras.is_empty() || !other.extras.is_empty() {
-            self.extras.resize(first, None);
-            self.extras.extend(other.extras);
-            self.extras.resize(first + other.sample.len(), None);
-        }
         for &attempt in &*other.attempt {
             let row = place(attempt);
             self.sample.push(row.sample);
             self.epoch.push(row.epoch);
             self.attempt.push(row.attempt);
+        }
+        self.append_values(other);
+    }
+
+    /// Adds what the rows of another part hold, whose places are known already.
+    pub(crate) fn append_values(&mut self, other: Self) {
+        let first = self.values.len();
+        if !self.extras.is_empty() || !other.extras.is_empty() {
+            self.extras.resize(first, None);
+            self.extras.extend(other.extras);
+            self.extras.resize(first + other.values.len(), None);
         }
         self.reasons.extend(other.reasons.into_iter().map(|(row, why)| (first as u32 + row, why)));
         self.values.append(other.values);

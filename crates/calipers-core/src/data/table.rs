@@ -1,11 +1,11 @@
 //! Rows of attempts as readers of tables make them: column by column, not one by one.
 
-use crate::data::column::{ABSENT, Coded, Column};
+use crate::data::column::{ABSENT, Coded, Column, PackedText};
 use crate::data::cow_indices::CowIndices;
 use crate::data::ids::{IdRef, SampleIds};
 use crate::data::row_codes::{FactColumn, RowCodes};
 use crate::data::scores::{Scores, Values};
-use crate::{SampleId, Samples, Value};
+use crate::{DistinctTexts, SampleId, Samples, Value};
 use indexmap::IndexMap;
 use std::sync::Arc;
 
@@ -43,6 +43,22 @@ impl Cells {
         Self(Column::Coded(Coded::from_parts(codes, values)))
     }
 
+    /// An empty column whose rows are codes of these texts, for [`extend_codes`](Self::extend_codes).
+    #[must_use]
+    pub fn of_texts(texts: DistinctTexts) -> Self {
+        Self(Column::Coded(Coded::of_texts(texts)))
+    }
+
+    /// Adds rows to a column that [`of_texts`](Self::of_texts) has made; a code beyond the texts is a gap. False, and without effect, for
+    /// another column.
+    pub fn extend_codes(&mut self, codes: impl Iterator<Item = u32>) -> bool {
+        match &mut self.0 {
+            Column::Coded(coded) if coded.is_given() => coded.extend_codes(codes),
+            _ => return false,
+        }
+        true
+    }
+
     /// Adds a plain value.
     pub fn push(&mut self, value: Value) {
         self.0.push(value);
@@ -51,6 +67,28 @@ impl Cells {
     /// Adds text, which is only copied if it is new.
     pub fn push_text(&mut self, text: &str) {
         self.0.push_text(text);
+    }
+
+    /// Adds short texts, faster than one by one.
+    ///
+    /// ```
+    /// use calipers_core::{Cells, PackedText};
+    ///
+    /// let mut category = Cells::labels();
+    /// category.extend_packed(&[PackedText::new("math").expect("short"), PackedText::new("code").expect("short")]);
+    /// assert_eq!(category.len(), 2);
+    /// ```
+    pub fn extend_packed(&mut self, texts: &[PackedText]) {
+        if matches!(&self.0, Column::Floats(floats) if floats.is_empty()) {
+            self.0 = Column::Coded(Coded::default());
+        }
+        if let Column::Coded(coded) = &mut self.0 {
+            coded.extend_packed(texts);
+        } else {
+            let mut others = Coded::default();
+            others.extend_packed(texts);
+            self.0.append(&Column::Coded(others));
+        }
     }
 
     /// Adds texts by their codes; a code beyond the texts is a gap.
@@ -360,6 +398,9 @@ impl Table {
 /// The column with a gap for every missing value. A gap before the first text of a column is recorded as a missing value,
 /// which must not count as the metadata of a sample.
 fn without_missing(column: Coded) -> Coded {
+    if column.is_given() {
+        return column; // Texts are no missing values.
+    }
     let Some(missing) = column.dictionary().iter().position(Value::is_missing) else { return column };
     let code = |&code: &u32| if code as usize == missing { ABSENT } else { code };
     column.with_codes(column.codes.iter().map(code).collect())
@@ -493,6 +534,35 @@ mod tests {
             assert_eq!(scores(&table), scores(&pushed));
             assert_eq!(table.other_values("category"), pushed.other_values("category"));
         }
+    }
+
+    #[test]
+    fn codes_of_given_texts_are_these_texts() {
+        let texts = || DistinctTexts::new(["x", "y", "z"]).expect("distinct");
+        let codes = [2, 0, 7, 2, u32::MAX];
+        let mut given = Cells::of_texts(texts());
+        assert!(given.extend_codes(codes.into_iter()));
+        let mut pushed = Cells::labels();
+        for (row, code) in codes.into_iter().enumerate() {
+            pushed.pad(row);
+            texts().iter().nth(code as usize).into_iter().for_each(|text| pushed.push_text(text));
+        }
+        pushed.pad(codes.len());
+        let build = |cells: Cells| {
+            let mut table = Table::with_numbers(vec![1, 2, 3, 4, 5]);
+            table.metadata("kind", cells);
+            Samples::from(table).records().collect::<Vec<_>>()
+        };
+        assert_eq!(build(given.clone()), build(pushed.clone()));
+        // What is added later is told from the texts by its value.
+        for cells in [&mut given, &mut pushed] {
+            cells.push_text("x");
+            cells.push(Value::Int(3));
+            cells.truncate(7);
+        }
+        assert!(!given.extend_codes([0].into_iter()));
+        let rows = |cells: &Cells| (0..7).map(|row| cells.0.get(row)).collect::<Vec<_>>();
+        assert_eq!(rows(&given), rows(&pushed));
     }
 
     #[test]

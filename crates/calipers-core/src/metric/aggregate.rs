@@ -5,7 +5,10 @@ use super::registry::Definition;
 use super::{Context, Measure, Metric, State, Tally, ValueSource};
 use crate::Reason;
 use crate::data::scores::Values;
-use crate::{About, Answer, Error, ErrorKind, Evidence, Family, Figure, Labels, Points, Undefined, Unit, Value};
+use crate::{
+    About, Answer, Error, ErrorKind, Evidence, Family, Figure, Labels, Points, StateReader, StateWriter, Undefined,
+    Unit, Value,
+};
 use std::collections::{BTreeSet, HashSet};
 
 const AGGREGATE: About = About {
@@ -172,6 +175,18 @@ impl Measure for Aggregate {
             missing.extend(left_out.collect::<BTreeSet<u32>>());
         }
         Ok(evidence)
+    }
+
+    fn save(&self, state: &Self::State, out: &mut StateWriter) -> Result<(), Error> {
+        state.0.save(out)?;
+        out.put(&(state.1, state.2));
+        Ok(())
+    }
+
+    fn load(&self, from: &mut StateReader<'_>) -> Result<Self::State, Error> {
+        let inner = self.metric.load(from)?;
+        let (picked, left_out) = from.take()?;
+        Ok((inner, picked, left_out))
     }
 
     fn merge(&self, state: &mut Self::State, other: Self::State) {

@@ -4,7 +4,7 @@ use super::registry::Definition;
 use super::{Context, Measure, Metric, Precision, Tally};
 use crate::data::column::Column;
 use crate::data::scores::Values;
-use crate::{About, Answer, Caveat, Error, Family, Figure, Points, Unit};
+use crate::{About, Answer, Caveat, Error, Family, Figure, Points, StateReader, StateWriter, Unit};
 use calipers_stats::Moments;
 use calipers_stats::bootstrap::{Bootstrap, MeanResampler};
 use calipers_stats::threshold_test::Direction;
@@ -88,6 +88,17 @@ impl Measure for BootstrapStderr {
             _ => state.values.extend_from_slice(&points.floats(context)?),
         }
         Ok(())
+    }
+
+    fn save(&self, state: &BootstrapStderrState, out: &mut StateWriter) -> Result<(), Error> {
+        out.put(&state.moments);
+        out.put(&state.counts);
+        out.floats(&state.values);
+        Ok(())
+    }
+
+    fn load(&self, from: &mut StateReader<'_>) -> Result<BootstrapStderrState, Error> {
+        Ok(BootstrapStderrState { moments: from.take()?, counts: from.take()?, values: from.floats()? })
     }
 
     fn merge(&self, state: &mut BootstrapStderrState, other: BootstrapStderrState) {

@@ -5,7 +5,9 @@ use super::interval::{clustered_mean, mean_interval};
 use super::registry::Definition;
 use super::stderr::{Clusters, cluster_details};
 use super::{Context, Measure, Metric, Precision, Tally, two_sided};
-use crate::{About, Answer, Caveat, Error, ErrorKind, Family, Figure, Points, Reason, Undefined, Unit};
+use crate::{
+    About, Answer, Caveat, Error, ErrorKind, Family, Figure, Points, Reason, StateReader, StateWriter, Undefined, Unit,
+};
 use calipers_stats::bootstrap::{self, Bootstrap, BootstrapKind, ClusterMeanResampler, Resampling};
 use calipers_stats::cluster::{wilson_clustered, wilson_clustered_inspect};
 use calipers_stats::proportion::wilson_mean;
@@ -274,6 +276,17 @@ impl Measure for Bounds {
         Ok(())
     }
 
+    fn save(&self, state: &CiState, out: &mut StateWriter) -> Result<(), Error> {
+        out.put(&state.moments);
+        out.put(&state.clusters);
+        out.floats(&state.values);
+        Ok(())
+    }
+
+    fn load(&self, from: &mut StateReader<'_>) -> Result<CiState, Error> {
+        Ok(CiState { moments: from.take()?, clusters: from.take()?, values: from.floats()? })
+    }
+
     fn merge(&self, state: &mut CiState, other: CiState) {
         state.moments.merge(&other.moments);
         state.values.extend(other.values);
@@ -333,7 +346,7 @@ impl Ci {
             match how {
                 How::Auto => {
                     let units: Vec<(f64, f64)> = clusters.sums.totals().map(|(sum, n)| (sum, n as f64)).collect();
-                    return clustered_mean(&units, &moments, confidence);
+                    return clustered_mean(&units, &moments, (None, None), confidence);
                 }
                 How::T => return estimate.interval_cr1(confidence),
                 How::Wilson => {
@@ -351,7 +364,7 @@ impl Ci {
         let n = moments.count();
         match how {
             How::Auto => {
-                let (interval, found) = mean_interval(&moments, confidence);
+                let (interval, found) = mean_interval(&moments, context.ends.value.as_ref(), confidence);
                 caveats.extend(found.into_iter().filter(|_| interval.is_ok()));
                 interval
             }

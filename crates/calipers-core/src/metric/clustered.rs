@@ -8,8 +8,14 @@ use super::Precision;
 use super::interval::clustered_mean;
 use super::ratio::{UnitKind, ratio_interval};
 use crate::data::clusters::names_a_cluster;
-use crate::{Answer, Caveat, Evidence, Figure, RatioLimits, Reason, Samples, Undefined, Value};
+use crate::data::points::{CodePlaces, NO_PLACE};
+use crate::{
+    Answer, Caveat, Error, Evidence, Figure, MetricEnds, RatioLimits, Reason, Samples, StateReader, StateWriter,
+    Undefined, Value, damaged,
+};
 use calipers_stats::adjusted_ratio::cr2;
+use calipers_stats::corrected_units::{CorrectedThing, CorrectedUnits, Joining};
+use calipers_stats::matthews::{MatthewsTable, TableTerm};
 use calipers_stats::quantile::clustered_interval;
 use calipers_stats::{Confidence, ExactSum, Interval, Moments, StatisticCaveat, Undefined as NoStatistic};
 use hashbrown::HashMap;
@@ -33,8 +39,9 @@ impl ClusterTerm {
         self.samples += other.samples;
     }
 
-    fn pair(&self) -> (f64, f64) {
-        (self.numerator.value(), self.denominator.value())
+    /// Both sums; of a mean, the number of samples is the second.
+    fn pair(&self, is_mean: bool) -> (f64, f64) {
+        (self.numerator.value(), if is_mean { self.samples as f64 } else { self.denominator.value() })
     }
 }
 
@@ -49,8 +56,24 @@ enum Kind {
         p: f64,
         values: Vec<(u32, f64)>,
     },
-    /// A mean that labels correct. The correction takes samples as independent, so it has no clustered interval.
-    Corrected,
+    Table {
+        counts: Vec<(u32, TableTerm)>,
+        attempts_max: u32,
+    },
+    /// A mean that labels correct: what the judge said of each sample, and what people did.
+    Corrected(Vec<(u32, f64, Option<f64>)>),
+}
+
+/// The counts of a term, in the order in which they are stored.
+fn cells(term: &TableTerm) -> [f64; 6] {
+    let TableTerm { true_positives, false_positives, false_negatives, true_negatives, wrong, right } = *term;
+    [true_positives, false_positives, false_negatives, true_negatives, wrong, right]
+}
+
+/// The same counts, to be filled.
+fn cells_mut(term: &mut TableTerm) -> [&mut f64; 6] {
+    let TableTerm { true_positives, false_positives, false_negatives, true_negatives, wrong, right } = term;
+    [true_positives, false_positives, false_negatives, true_negatives, wrong, right]
 }
 
 /// What a figure rests on, by cluster.
@@ -64,6 +87,8 @@ pub(super) struct ClusterState {
     parents: Vec<u32>,
     terms: Vec<ClusterTerm>,
     kind: Option<Kind>,
+    /// For each field the places of its codes.
+    known: Vec<CodePlaces>,
 }
 
 impl ClusterState {
@@ -73,7 +98,9 @@ impl ClusterState {
             Evidence::Mean { samples: rows, values, .. } => {
                 let places = self.places_of(samples, fields, &rows);
                 for (&place, &x) in places.iter().zip(&values) {
-                    self.add(place, x, 1.0);
+                    let term = &mut self.terms[place as usize];
+                    term.numerator.add(x);
+                    term.samples += 1;
                 }
                 match &mut self.kind {
                     Some(Kind::Mean(all)) => all.merge(&Moments::from_slice(&values)),
@@ -90,10 +117,27 @@ impl ClusterState {
                     kind => *kind = Some(Kind::Ratio { limits, attempts_max: attempts }),
                 }
             }
-            Evidence::Corrected { samples: rows, .. } => {
+            Evidence::Corrected { samples: rows, judged, labels, .. } => {
                 let places = self.places_of(samples, fields, &rows);
-                places.into_iter().for_each(|place| self.terms[place as usize].samples += 1);
-                self.kind = Some(Kind::Corrected);
+                places.iter().for_each(|&place| self.terms[place as usize].samples += 1);
+                let more =
+                    places.into_iter().zip(judged).zip(labels).map(|((place, judged), label)| (place, judged, label));
+                match &mut self.kind {
+                    Some(Kind::Corrected(all)) => all.extend(more),
+                    kind => *kind = Some(Kind::Corrected(more.collect())),
+                }
+            }
+            Evidence::Table { samples: rows, counts: more, attempts_max: attempts, .. } => {
+                let places = self.places_of(samples, fields, &rows);
+                places.iter().for_each(|&place| self.terms[place as usize].samples += 1);
+                let more = places.into_iter().zip(more);
+                match &mut self.kind {
+                    Some(Kind::Table { counts, attempts_max }) => {
+                        counts.extend(more);
+                        *attempts_max = attempts.max(*attempts_max);
+                    }
+                    kind => *kind = Some(Kind::Table { counts: more.collect(), attempts_max: attempts }),
+                }
             }
             Evidence::Quantile { p, samples: rows, values, .. } => {
                 let places = self.places_of(samples, fields, &rows);
@@ -111,6 +155,121 @@ impl ClusterState {
         }
     }
 
+    pub(super) fn save(&self, out: &mut StateWriter) {
+        let mut names: Vec<Option<&(usize, Value)>> = vec![None; self.parents.len()];
+        self.places.iter().for_each(|(name, &place)| names[place as usize] = Some(name));
+        out.length(names.len());
+        for ((name, parent), term) in names.iter().zip(&self.parents).zip(&self.terms) {
+            out.put(&name.is_some());
+            if let Some((field, value)) = name {
+                out.length(*field);
+                out.put(value);
+            }
+            out.put(parent);
+            out.put(&term.numerator);
+            out.put(&term.denominator);
+            out.put(&term.samples);
+        }
+        match &self.kind {
+            None => out.byte(0),
+            Some(Kind::Mean(all)) => {
+                out.byte(1);
+                out.put(&**all);
+            }
+            Some(Kind::Ratio { limits, attempts_max }) => {
+                out.byte(2);
+                out.put(limits);
+                out.put(attempts_max);
+            }
+            Some(Kind::Quantile { p, values }) => {
+                out.byte(3);
+                out.put(p);
+                out.put(values);
+            }
+            Some(Kind::Corrected(things)) => {
+                out.byte(4);
+                out.length(things.len());
+                for (place, judged, label) in things {
+                    out.put(&(*place, *judged));
+                    out.put(label);
+                }
+            }
+            Some(Kind::Table { counts, attempts_max }) => {
+                out.byte(5);
+                out.put(attempts_max);
+                out.length(counts.len());
+                for (place, term) in counts {
+                    out.put(place);
+                    cells(term).iter().for_each(|cell| out.put(cell));
+                }
+            }
+        }
+    }
+
+    pub(super) fn load(from: &mut StateReader<'_>) -> Result<Self, Error> {
+        let mut state = Self::default();
+        let length = from.length()?;
+        for place in 0..length as u32 {
+            if from.take()? {
+                let field = from.below(1 << 16)?;
+                if state.places.insert((field, from.take()?), place).is_some() {
+                    return Err(damaged("a cluster is there twice"));
+                }
+            }
+            // A place stands below an earlier one or for itself, so that going up comes to an end.
+            state.parents.push(from.below(place as usize + 1)? as u32);
+            let (numerator, denominator) = (from.take()?, from.take()?);
+            state.terms.push(ClusterTerm { numerator, denominator, samples: from.take()? });
+        }
+        state.kind = match from.byte()? {
+            0 => None,
+            1 => Some(Kind::Mean(Box::new(from.take()?))),
+            2 => Some(Kind::Ratio { limits: from.take()?, attempts_max: from.take()? }),
+            3 => {
+                let p = from.take()?;
+                let values: Vec<(u32, f64)> = from.take()?;
+                if values.iter().any(|(place, _)| *place as usize >= length) {
+                    return Err(damaged("a place lies outside its list"));
+                }
+                Some(Kind::Quantile { p, values })
+            }
+            4 => {
+                let mut things = Vec::new();
+                for _ in 0..from.length()? {
+                    let (place, judged): (u32, f64) = from.take()?;
+                    let label: Option<f64> = from.take()?;
+                    let is_number = judged.is_finite() && label.is_none_or(f64::is_finite);
+                    if place as usize >= length || !is_number {
+                        return Err(damaged("a corrected value has no cluster or is no number"));
+                    }
+                    things.push((place, judged, label));
+                }
+                Some(Kind::Corrected(things))
+            }
+            5 => {
+                let attempts_max = from.take()?;
+                let mut counts = Vec::new();
+                for _ in 0..from.length()? {
+                    let place: u32 = from.take()?;
+                    let mut term = TableTerm::default();
+                    for cell in cells_mut(&mut term) {
+                        *cell = from.take()?;
+                        if !cell.is_finite() || *cell < 0.0 {
+                            return Err(damaged("a count is no number"));
+                        }
+                    }
+                    if place as usize >= length {
+                        return Err(damaged("a place lies outside its list"));
+                    }
+                    counts.push((place, term));
+                }
+                Some(Kind::Table { counts, attempts_max })
+            }
+            _ => return Err(damaged("evidence has an unknown form")),
+        };
+        Ok(state)
+    }
+
     fn add(&mut self, place: u32, numerator: f64, denominator: f64) {
         let term = &mut self.terms[place as usize];
         term.numerator.add(numerator);
@@ -120,9 +279,17 @@ impl ClusterState {
 
     /// The place of each of these samples, which stand side by side where they repeat.
     fn places_of(&mut self, samples: &Samples, fields: &[Arc<str>], rows: &[u32]) -> Vec<u32> {
-        let columns: Vec<_> = fields.iter().map(|field| samples.metadata_column(field)).collect();
-        // Values are hashed once per shard, codes once per sample.
-        let mut known: Vec<HashMap<u32, u32>> = vec![HashMap::new(); fields.len()];
+        // Values are hashed once for all shards that share a dictionary.
+        let mut known = std::mem::take(&mut self.known);
+        known.resize_with(fields.len(), CodePlaces::default);
+        let mut columns: Vec<_> = fields
+            .iter()
+            .zip(&mut known)
+            .map(|(field, known)| {
+                let column = samples.metadata_column(field)?;
+                Some((column, known.of(column.labels())))
+            })
+            .collect();
         let mut places: Vec<u32> = Vec::with_capacity(rows.len());
         for (at, &sample) in rows.iter().enumerate() {
             if at > 0 && rows[at - 1] == sample {
@@ -130,20 +297,18 @@ impl ClusterState {
                 continue;
             }
             let mut first = None;
-            for (field, column) in columns.iter().enumerate() {
-                let Some(column) = column else { continue };
+            for (field, column) in columns.iter_mut().enumerate() {
+                let Some((column, known)) = column else { continue };
                 let Some(code) = column.code(sample) else { continue };
-                let Some(value) = column.dictionary().get(code as usize).filter(|value| names_a_cluster(value)) else {
-                    continue;
-                };
-                let place = match known[field].get(&code) {
-                    Some(&place) => place,
-                    None => {
-                        let place = self.place(field, value.canonical_number().unwrap_or_else(|| value.clone()));
-                        known[field].insert(code, place);
-                        place
+                let Some(known) = known.get_mut(code as usize) else { continue };
+                if *known == NO_PLACE {
+                    let value = &column.dictionary()[code as usize];
+                    if !names_a_cluster(value) {
+                        continue;
                     }
-                };
+                    *known = self.place(field, value.canonical_number().unwrap_or_else(|| value.clone()));
+                }
+                let place = *known;
                 match first {
                     None => first = Some(place),
                     Some(first) => self.join(first, place),
@@ -152,6 +317,7 @@ impl ClusterState {
             let place = first.unwrap_or_else(|| self.new_place());
             places.push(place);
         }
+        self.known = known;
         places
     }
 
@@ -203,6 +369,24 @@ impl ClusterState {
             (Some(Kind::Quantile { values, .. }), Some(Kind::Quantile { values: more, .. })) => {
                 values.extend(more.into_iter().map(|(place, x)| (map[place as usize], x)));
             }
+            (Some(Kind::Corrected(all)), Some(Kind::Corrected(more))) => {
+                all.extend(more.into_iter().map(|(place, judged, label)| (map[place as usize], judged, label)));
+            }
+            (mine @ None, Some(Kind::Corrected(all))) => {
+                let all = all.into_iter().map(|(place, judged, label)| (map[place as usize], judged, label)).collect();
+                *mine = Some(Kind::Corrected(all));
+            }
+            (
+                Some(Kind::Table { counts, attempts_max }),
+                Some(Kind::Table { counts: more, attempts_max: more_attempts }),
+            ) => {
+                counts.extend(more.into_iter().map(|(place, term)| (map[place as usize], term)));
+                *attempts_max = more_attempts.max(*attempts_max);
+            }
+            (mine @ None, Some(Kind::Table { counts, attempts_max })) => {
+                let counts = counts.into_iter().map(|(place, term)| (map[place as usize], term)).collect();
+                *mine = Some(Kind::Table { counts, attempts_max });
+            }
             (mine @ None, Some(Kind::Quantile { p, values })) => {
                 let values = values.into_iter().map(|(place, x)| (map[place as usize], x)).collect();
                 *mine = Some(Kind::Quantile { p, values });
@@ -217,8 +401,8 @@ impl ClusterState {
     pub(super) fn apply(
         mut self,
         mut answer: Answer,
-        fields: &[Arc<str>],
         precision: Precision,
+        ends: &MetricEnds,
         confidence: Confidence,
     ) -> Answer {
         let mut clusters: HashMap<u32, ClusterTerm> = HashMap::new();
@@ -226,7 +410,9 @@ impl ClusterState {
             let root = self.root(place);
             clusters.entry(root).or_default().merge(&self.terms[place as usize]);
         }
-        let units: Vec<(f64, f64)> = clusters.values().filter(|term| term.samples > 0).map(ClusterTerm::pair).collect();
+        let is_mean = matches!(self.kind, Some(Kind::Mean(_)));
+        let of_samples = clusters.values().filter(|term| term.samples > 0);
+        let units: Vec<(f64, f64)> = of_samples.map(|term| term.pair(is_mean)).collect();
         let samples: u64 = self.terms.iter().map(|term| term.samples).sum();
         let count = clusters.values().filter(|term| term.samples > 0).count() as u64;
         // Samples that all stand alone are what the plain interval takes them for.
@@ -234,11 +420,8 @@ impl ClusterState {
             answer.for_each(&mut |figure| figure.details.push(("clusters", count as f64)));
             return answer;
         }
-        if let Some(Kind::Corrected) = self.kind {
-            return without_intervals(answer, fields);
-        }
         let samples_max = clusters.values().map(|term| term.samples).max().unwrap_or(1);
-        let interval = self.interval(&units, samples_max, confidence);
+        let interval = self.interval(&units, samples_max, ends, confidence);
         let about = ClusterAnswer { units: &units, count, interval, precision };
         match &mut answer {
             Answer::Named(ends) if precision == Precision::Interval => {
@@ -255,14 +438,41 @@ impl ClusterState {
         &mut self,
         units: &[(f64, f64)],
         samples_max: u64,
+        ends: &MetricEnds,
         confidence: Confidence,
     ) -> Result<Interval, NoStatistic> {
         match self.kind.take() {
-            None | Some(Kind::Corrected) => Err(NoStatistic::Empty),
-            Some(Kind::Mean(all)) => clustered_mean(units, &all, confidence),
+            None => Err(NoStatistic::Empty),
+            Some(Kind::Corrected(all)) => {
+                let thing = |&(place, measured, truth): &(u32, f64, Option<f64>)| CorrectedThing {
+                    unit: self.root(place),
+                    weight: 1.0,
+                    measured: Some(measured),
+                    truth,
+                };
+                let things: Vec<CorrectedThing> = all.iter().map(thing).collect();
+                let is_unit = |x: f64| (0.0..=1.0).contains(&x);
+                // Nothing says how far off an unseen score on another scale may be.
+                if !all.iter().all(|(_, h, y)| is_unit(*h) && y.is_none_or(is_unit)) {
+                    return Err(NoStatistic::Empty);
+                }
+                CorrectedUnits::new(things, Joining::Clusters)?.interval(confidence)
+            }
+            Some(Kind::Mean(all)) => {
+                let known = ends.value.as_ref().map_or((None, None), |ends| (ends.least, ends.most));
+                clustered_mean(units, &all, known, confidence)
+            }
             Some(Kind::Ratio { limits, attempts_max }) => {
                 let attempts = u64::from(attempts_max) * samples_max;
-                ratio_interval(units, limits, attempts, UnitKind::Clusters, confidence)
+                ratio_interval(units, limits, attempts, UnitKind::Clusters, ends, confidence)
+            }
+            Some(Kind::Table { counts, attempts_max }) => {
+                let mut clusters: HashMap<u32, TableTerm> = HashMap::new();
+                for (place, term) in counts {
+                    clusters.entry(self.root(place)).or_default().add(term);
+                }
+                let attempts = f64::from(attempts_max) * samples_max as f64;
+                Ok(MatthewsTable::new(clusters.into_values(), attempts)?.interval(confidence))
             }
             Some(Kind::Quantile { p, values }) => {
                 let codes: Vec<u32> = values.iter().map(|(place, _)| self.root(*place)).collect();
@@ -317,7 +527,7 @@ impl ClusterAnswer<'_> {
     fn with_known_ends(&self, figure: &Figure) -> Option<Interval> {
         let mut interval = self.interval.ok()?;
         for caveat in &figure.caveats {
-            if let Caveat::OpenInterval { lower, upper, .. } = caveat {
+            if let Caveat::OpenInterval { lower, upper, .. } | Caveat::ExceededLimit { lower, upper, .. } = caveat {
                 interval.lower = interval.lower.filter(|_| *lower);
                 interval.upper = interval.upper.filter(|_| *upper);
             }

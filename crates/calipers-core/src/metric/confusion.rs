@@ -5,9 +5,12 @@ use super::registry::Definition;
 use super::{Context, Measure, Metric, Tally, View};
 use crate::data::column::Column;
 use crate::metric::evidence::by_sample;
-use crate::{About, Answer, Caveat, Error, Evidence, Family, Figure, Points, RatioLimits, Unit, Value};
+use crate::{
+    About, Answer, Error, Evidence, Family, Figure, Points, RatioLimits, StateReader, StateWriter, Unit, Value, damaged,
+};
 use calipers_stats::adjusted_ratio::adjusted_ratio;
 use calipers_stats::confusion::{Confusion, Share};
+use calipers_stats::matthews::{MatthewsTable, TableTerm};
 use calipers_stats::threshold_test::Direction;
 use calipers_stats::{Confidence, Interval, Method, Undefined};
 use hashbrown::HashMap;
@@ -86,7 +89,8 @@ const MCC: About = About {
             `predicted` and `actual`.",
     misleads: "With few samples of one class.",
     formula: "(tp·tn − fp·fn) / √((tp+fp)(tp+fn)(tn+fp)(tn+fn)), undefined when a margin is empty.",
-    interval: "None.",
+    interval: "From bounds of both F1 and of precision, recall, specificity and negative predictive value, with the sample as \
+               the unit.",
     example: "calipers score results.jsonl -m mcc",
     unit: Unit::Plain,
     range: "−1 to 1",
@@ -129,15 +133,12 @@ fn positive(arguments: &Arguments<'_>) -> Value {
 /// ```
 #[must_use]
 pub fn precision(positive: impl Into<Value>) -> Metric {
-    let bounds: Bounds = |c, confidence| Some(c.share(Share::Precision).ok()?.blaker(confidence));
-    share_of_counts(
-        "precision",
-        positive,
-        Confusion::precision,
-        bounds,
-        Some(|actual, predicted| (count(actual && predicted), count(predicted))),
-        1.0,
-    )
+    let ratio = CountRatio {
+        pair: |actual, predicted| (count(actual && predicted), count(predicted)),
+        success: 1.0,
+        bounds: |c, confidence| Some(c.share(Share::Precision).ok()?.blaker(confidence)),
+    };
+    count_cells("precision", positive, Confusion::precision, Evaluation::Ratio(ratio))
 }
 
 /// Of the actual positives, how many were found: from the fields `predicted` and `actual`.
@@ -157,15 +158,12 @@ pub fn precision(positive: impl Into<Value>) -> Metric {
 /// ```
 #[must_use]
 pub fn recall(positive: impl Into<Value>) -> Metric {
-    let bounds: Bounds = |c, confidence| Some(c.share(Share::Recall).ok()?.blaker(confidence));
-    share_of_counts(
-        "recall",
-        positive,
-        Confusion::recall,
-        bounds,
-        Some(|actual, predicted| (count(actual && predicted), count(actual))),
-        1.0,
-    )
+    let ratio = CountRatio {
+        pair: |actual, predicted| (count(actual && predicted), count(actual)),
+        success: 1.0,
+        bounds: |c, confidence| Some(c.share(Share::Recall).ok()?.blaker(confidence)),
+    };
+    count_cells("recall", positive, Confusion::recall, Evaluation::Ratio(ratio))
 }
 
 /// The harmonic mean of precision and recall: from the fields `predicted` and `actual`.
@@ -185,11 +183,15 @@ pub fn recall(positive: impl Into<Value>) -> Metric {
 /// ```
 #[must_use]
 pub fn f1(positive: impl Into<Value>) -> Metric {
-    let pair: CountPair = |actual, predicted| {
-        let twice = 2.0 * count(actual && predicted);
-        (twice, twice + count(actual != predicted))
+    let ratio = CountRatio {
+        pair: |actual, predicted| {
+            let twice = 2.0 * count(actual && predicted);
+            (twice, twice + count(actual != predicted))
+        },
+        success: 2.0,
+        bounds: |c, confidence| c.f1_blaker(confidence).ok(),
     };
-    share_of_counts("f1", positive, Confusion::f1, |c, confidence| c.f1_blaker(confidence).ok(), Some(pair), 2.0)
+    count_cells("f1", positive, Confusion::f1, Evaluation::Ratio(ratio))
 }
 
 /// The correlation of prediction and truth (Matthews 1975): from the fields `predicted` and `actual`.
@@ -210,7 +212,7 @@ pub fn f1(positive: impl Into<Value>) -> Metric {
 /// ```
 #[must_use]
 pub fn mcc(positive: impl Into<Value>) -> Metric {
-    share_of_counts("mcc", positive, Confusion::mcc, |_, _| None, None, 1.0)
+    count_cells("mcc", positive, Confusion::mcc, Evaluation::Table)
 }
 
 type Statistic = fn(&Confusion) -> Result<f64, Undefined>;
@@ -223,29 +225,37 @@ fn count(is: bool) -> f64 {
     f64::from(u8::from(is))
 }
 
-fn share_of_counts(
-    name: &'static str,
-    positive: impl Into<Value>,
-    statistic: Statistic,
-    bounds: Bounds,
-    pair: Option<CountPair>,
+/// A ratio of counts.
+#[derive(Clone, Copy)]
+struct CountRatio {
+    /// What a row adds to both sums.
+    pair: CountPair,
+    /// What a true positive adds to both.
     success: f64,
-) -> Metric {
+    /// Its interval where samples have one attempt.
+    bounds: Bounds,
+}
+
+/// How samples make up the statistic.
+#[derive(Clone, Copy)]
+enum Evaluation {
+    /// By a ratio of counts.
+    Ratio(CountRatio),
+    /// By all four cells of the table.
+    Table,
+}
+
+fn count_cells(name: &'static str, positive: impl Into<Value>, statistic: Statistic, evaluation: Evaluation) -> Metric {
     let positive = positive.into();
-    let measure = Counted { name, positive: positive.clone(), statistic, bounds, pair, success };
-    let metric = Metric::recorded(name, measure).param("positive", positive);
-    metric.view(View::Attempts).reading(["predicted", "actual"])
+    let metric = Metric::recorded(name, Counted { name, positive: positive.clone(), statistic, evaluation });
+    metric.param("positive", positive).view(View::Attempts).reading(["predicted", "actual"])
 }
 
 struct Counted {
     name: &'static str,
     positive: Value,
     statistic: Statistic,
-    bounds: Bounds,
-    /// What a row adds to both sums, if it is a ratio of counts.
-    pair: Option<CountPair>,
-    /// What a true positive adds to both.
-    success: f64,
+    evaluation: Evaluation,
 }
 
 impl Counted {
@@ -273,15 +283,40 @@ impl Counted {
     }
 }
 
+/// How often each kind of prediction occurs in a sample, by its place in [`CELLS`].
+type Cells = [u32; 4];
+
+/// The place of a prediction among the cells.
+fn cell(actual: bool, predicted: bool) -> usize {
+    usize::from(!actual) + 2 * usize::from(actual == predicted)
+}
+
+/// What the cells of a sample are, by their places.
+const CELLS: [(bool, bool); 4] = [(true, false), (false, true), (true, true), (false, false)];
+
 #[derive(Default)]
 struct ConfusionState {
     counts: Confusion,
     rows: u64,
     missing: u64,
     samples: u64,
-    /// How many samples with several attempts, or with one, add so much to both sums.
-    pairs: HashMap<(u64, u64), u64>,
+    /// The number of attempts of the sample that has most.
+    attempts_max: u32,
+    /// How many samples add so much to the cells.
+    cells: HashMap<Cells, u64>,
 }
+
+impl ConfusionState {
+    /// What each sample with a truth and a prediction adds, in one order.
+    fn units(&self) -> impl Iterator<Item = Cells> {
+        let mut cells: Vec<(Cells, u64)> = self.cells.iter().map(|(&cells, &samples)| (cells, samples)).collect();
+        cells.sort_unstable();
+        cells.into_iter().flat_map(|(cells, samples)| std::iter::repeat_n(cells, samples as usize))
+    }
+}
+
+/// No machine holds more samples than this one by one.
+const SAMPLES_MAX: u64 = 1 << 33;
 
 impl Measure for Counted {
     type State = ConfusionState;
@@ -292,24 +327,72 @@ impl Measure for Counted {
 
     fn fold(&self, state: &mut ConfusionState, points: &Points<'_>, _: &Context) -> Result<(), Error> {
         let rows = self.rows(points);
-        if let Some(pair) = self.pair {
-            for (_, attempts) in by_sample(points.sample_codes(), &rows) {
-                let pairs = attempts.iter().flatten().map(|&(actual, predicted)| pair(actual, predicted));
-                let sums = pairs.fold((0, 0), |sums, (y, x)| (sums.0 + y as u64, sums.1 + x as u64));
-                *state.pairs.entry(sums).or_default() += 1;
+        for (_, attempts) in by_sample(points.sample_codes(), &rows) {
+            state.attempts_max = state.attempts_max.max(attempts.len() as u32);
+            let mut cells = Cells::default();
+            for &(actual, predicted) in attempts.iter().flatten() {
+                cells[cell(actual, predicted)] += 1;
+                state.counts.add(actual, predicted);
             }
-        }
-        for row in rows {
-            match row {
-                Some((actual, predicted)) => {
-                    state.rows += 1;
-                    state.counts.add(actual, predicted);
-                }
-                None => state.missing += 1,
+            let given: u32 = cells.iter().sum();
+            if given > 0 {
+                *state.cells.entry(cells).or_default() += 1;
             }
+            state.rows += u64::from(given);
+            state.missing += attempts.len() as u64 - u64::from(given);
         }
         state.samples += points.distinct_samples();
         Ok(())
+    }
+
+    fn save(&self, state: &ConfusionState, out: &mut StateWriter) -> Result<(), Error> {
+        let counts = &state.counts;
+        out.put(&(counts.true_positives, counts.false_positives));
+        out.put(&(counts.false_negatives, counts.true_negatives));
+        out.put(&(state.rows, state.missing));
+        out.put(&state.samples);
+        out.put(&state.attempts_max);
+        let mut cells: Vec<(Cells, u64)> = state.cells.iter().map(|(&cells, &samples)| (cells, samples)).collect();
+        cells.sort_unstable();
+        out.length(cells.len());
+        for (cells, samples) in cells {
+            cells.iter().for_each(|cell| out.put(cell));
+            out.put(&samples);
+        }
+        Ok(())
+    }
+
+    fn load(&self, from: &mut StateReader<'_>) -> Result<ConfusionState, Error> {
+        let ((true_positives, false_positives), (false_negatives, true_negatives)) = (from.take()?, from.take()?);
+        let counts = Confusion { true_positives, false_positives, false_negatives, true_negatives };
+        let (rows, missing): (u64, u64) = from.take()?;
+        let samples: u64 = from.take()?;
+        let attempts_max = from.take()?;
+        let mut cells: HashMap<Cells, u64> = HashMap::new();
+        let (mut in_cells, mut units) = ([0u64; 4], 0u64);
+        for _ in 0..from.length()? {
+            let sample: Cells = [from.take()?, from.take()?, from.take()?, from.take()?];
+            let count: u64 = from.take()?;
+            let attempts = sample.iter().try_fold(0u32, |sum, &cell| sum.checked_add(cell));
+            if attempts.is_none_or(|attempts| attempts == 0 || attempts > attempts_max) {
+                return Err(damaged("a sample has more attempts than any"));
+            }
+            units = units.saturating_add(count);
+            for (sum, &cell) in in_cells.iter_mut().zip(&sample) {
+                *sum = sum.saturating_add(count.saturating_mul(u64::from(cell)));
+            }
+            if cells.insert(sample, count).is_some() {
+                return Err(damaged("a sample's cells are there twice"));
+            }
+        }
+        let by_cell = [false_negatives, false_positives, true_positives, true_negatives];
+        let in_rows = by_cell.iter().try_fold(0u64, |sum, &count| sum.checked_add(count));
+        // An interval goes through the samples one by one.
+        let is_whole = in_rows == Some(rows) && in_cells == by_cell && units <= samples && samples <= SAMPLES_MAX;
+        if !is_whole || rows.checked_add(missing).is_none_or(|attempts| samples > attempts) {
+            return Err(damaged("counts contradict one another"));
+        }
+        Ok(ConfusionState { counts, rows, missing, samples, attempts_max, cells })
     }
 
     fn merge(&self, state: &mut ConfusionState, other: ConfusionState) {
@@ -317,8 +400,9 @@ impl Measure for Counted {
         state.rows += other.rows;
         state.missing += other.missing;
         state.samples += other.samples;
-        for (sums, samples) in other.pairs {
-            *state.pairs.entry(sums).or_default() += samples;
+        state.attempts_max = state.attempts_max.max(other.attempts_max);
+        for (cells, samples) in other.cells {
+            *state.cells.entry(cells).or_default() += samples;
         }
     }
 
@@ -326,23 +410,24 @@ impl Measure for Counted {
         let tally = Tally { n: state.rows, missing: state.missing };
         let mut figure = Figure::statistic((self.statistic)(&state.counts), 0.0, tally, self.name);
         let is_repeated = state.rows + state.missing > state.samples;
+        if let (Ok(_), Evaluation::Ratio(ratio)) = (&figure.value, self.evaluation) {
+            // What it is a share of: predictions, or positives; for F1 both, where a true positive is one of each.
+            figure.n = state.units().map(|cells| ratio.sums(&cells).1).sum::<f64>() as u64;
+        }
         if figure.value.is_ok() {
-            figure.interval = match self.pair {
-                // Attempts of a sample go together, so samples are the units.
-                Some(_) if is_repeated => {
-                    let units = state
-                        .pairs
-                        .iter()
-                        .flat_map(|(&(y, x), &samples)| std::iter::repeat_n((y as f64, x as f64), samples as usize));
-                    let units: Vec<(f64, f64)> = units.collect();
+            // Attempts of a sample go together, so samples are the units.
+            figure.interval = match self.evaluation {
+                Evaluation::Table => {
+                    let terms = state.units().map(|cells| table_term(&cells));
+                    let table = MatthewsTable::new(terms, f64::from(state.attempts_max));
+                    table.ok().map(|table| table.interval(context.confidence))
+                }
+                Evaluation::Ratio(ratio) if is_repeated => {
+                    let units: Vec<(f64, f64)> = state.units().map(|cells| ratio.sums(&cells)).collect();
                     adjusted_ratio(&units, (0.0, 1.0), Method::AdjustedT, context.confidence).ok()
                 }
-                _ => (self.bounds)(&state.counts, context.confidence),
+                Evaluation::Ratio(ratio) => (ratio.bounds)(&state.counts, context.confidence),
             };
-        }
-        if is_repeated && self.pair.is_none() {
-            let attempts = state.rows + state.missing;
-            figure.caveats.push(Caveat::PooledAttempts { attempts, samples: state.samples });
         }
         figure.details = vec![
             ("true_positives", state.counts.true_positives as f64),
@@ -354,9 +439,34 @@ impl Measure for Counted {
     }
 
     fn evidence(&self, points: &Points<'_>, _: &Context) -> Result<Option<Evidence>, Error> {
-        let Some(pair) = self.pair else { return Ok(None) };
-        let pair = |(actual, predicted): (bool, bool)| pair(actual, predicted);
-        let pairs: Vec<_> = self.rows(points).into_iter().map(|row| row.map(pair)).collect();
-        Ok(Some(Evidence::ratio(points.sample_codes(), &pairs, RatioLimits::Counts { success: self.success })))
+        let rows = self.rows(points);
+        let Evaluation::Ratio(ratio) = self.evaluation else {
+            return Ok(Some(Evidence::table(points.sample_codes(), &rows)));
+        };
+        let pair = |(actual, predicted): (bool, bool)| (ratio.pair)(actual, predicted);
+        let pairs: Vec<_> = rows.into_iter().map(|row| row.map(pair)).collect();
+        Ok(Some(Evidence::ratio(points.sample_codes(), &pairs, RatioLimits::Counts { success: ratio.success })))
+    }
+}
+
+impl CountRatio {
+    /// What a sample adds to both sums.
+    fn sums(self, cells: &Cells) -> (f64, f64) {
+        let each = CELLS.iter().zip(cells).map(|(&(actual, predicted), &count)| {
+            let (y, x) = (self.pair)(actual, predicted);
+            (y * f64::from(count), x * f64::from(count))
+        });
+        each.fold((0.0, 0.0), |sums, (y, x)| (sums.0 + y, sums.1 + x))
+    }
+}
+
+fn table_term(cells: &Cells) -> TableTerm {
+    let of = |actual, predicted| f64::from(cells[cell(actual, predicted)]);
+    TableTerm {
+        true_positives: of(true, true),
+        false_positives: of(false, true),
+        false_negatives: of(true, false),
+        true_negatives: of(false, false),
+        ..TableTerm::default()
     }
 }

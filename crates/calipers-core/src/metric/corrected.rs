@@ -5,13 +5,14 @@ use super::evidence::{by_sample, mean_of_given};
 use super::registry::Definition;
 use super::{Context, Measure, Metric, Scope, Tally, View};
 use crate::{
-    About, Answer, Caveat, Error, Evidence, Family, Figure, Points, Reason, Samples, Score, Undefined, Unit, accuracy,
+    About, Answer, Caveat, Error, Evidence, Family, Figure, Points, Reason, Samples, Score, StateReader, StateWriter,
+    Stored, Undefined, Unit, accuracy, damaged,
 };
 use calipers_stats::agreement::{binary_kappa_interval, paired_alpha};
 use calipers_stats::confusion::Confusion;
 use calipers_stats::corrected_mean::CorrectedMean;
 use calipers_stats::threshold_test::Direction;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 const CORRECTED: About = About {
@@ -183,6 +184,23 @@ struct CorrectedState {
     others: Vec<f64>,
 }
 
+impl Stored for CorrectedState {
+    fn save(&self, out: &mut StateWriter) {
+        let (labels, judged): (Vec<f64>, Vec<f64>) = self.pairs.iter().copied().unzip();
+        out.floats(&labels);
+        out.floats(&judged);
+        out.floats(&self.others);
+    }
+
+    fn load(from: &mut StateReader<'_>) -> Result<Self, Error> {
+        let (labels, judged) = (from.floats()?, from.floats()?);
+        if labels.len() != judged.len() {
+            return Err(damaged("a label has no score"));
+        }
+        Ok(Self { pairs: labels.into_iter().zip(judged).collect(), others: from.floats()? })
+    }
+}
+
 impl CorrectedState {
     fn add(&mut self, rows: &JudgedRows) {
         for (&judged, label) in rows.judged.iter().zip(&rows.labels) {
@@ -204,6 +222,15 @@ impl Measure for Corrected {
     fn fold(&self, state: &mut CorrectedState, points: &Points<'_>, context: &Context) -> Result<(), Error> {
         state.add(&self.rows(points, context)?);
         Ok(())
+    }
+
+    fn save(&self, state: &CorrectedState, out: &mut StateWriter) -> Result<(), Error> {
+        out.put(state);
+        Ok(())
+    }
+
+    fn load(&self, from: &mut StateReader<'_>) -> Result<CorrectedState, Error> {
+        from.take()
     }
 
     fn merge(&self, state: &mut CorrectedState, other: CorrectedState) {
@@ -279,21 +306,60 @@ fn find_disagreement(pairs: &[(f64, f64)], scorer: Option<&str>, context: &Conte
 ///
 /// The parts are those of one run. Without labels there is nothing to know.
 pub fn judge_caveats(parts: &[&Samples], context: &Context) -> Result<Vec<Caveat>, Error> {
-    let mut caveats = Vec::new();
-    if !parts.iter().any(|samples| samples.has_column(HUMAN_LABEL)) {
-        return Ok(caveats);
-    }
-    let scorers: BTreeSet<&Arc<str>> = parts.iter().flat_map(|samples| samples.scorers()).collect();
-    let judge = Corrected { metric: accuracy(), labels: HUMAN_LABEL.into() };
-    for scorer in scorers {
-        let mut state = CorrectedState::default();
-        for samples in parts.iter().filter(|samples| samples.scores(scorer).is_some() && !samples.has_maps(scorer)) {
-            let points = samples.points(scorer)?.reduce(&context.attempts, context)?;
-            state.add(&judge.rows(&points, context)?);
+    Ok(JudgeLabels::of(parts, context)?.caveats(context))
+}
+
+/// The labels of people beside what each scorer says, for parts of a run that are looked at apart.
+#[derive(Default)]
+pub struct JudgeLabels(BTreeMap<Arc<str>, CorrectedState>);
+
+impl JudgeLabels {
+    /// The labels in these parts of a run.
+    pub fn of(parts: &[&Samples], context: &Context) -> Result<Self, Error> {
+        let mut labels = Self::default();
+        if !parts.iter().any(|samples| samples.has_column(HUMAN_LABEL)) {
+            return Ok(labels);
         }
-        caveats.extend(find_disagreement(&state.pairs, Some(scorer), context));
+        let judge = Corrected { metric: accuracy(), labels: HUMAN_LABEL.into() };
+        for samples in parts {
+            for scorer in samples.scorers().filter(|scorer| !samples.has_maps(scorer)) {
+                let points = samples.points(scorer)?.reduce(&context.attempts, context)?;
+                labels.0.entry(scorer.clone()).or_default().add(&judge.rows(&points, context)?);
+            }
+        }
+        Ok(labels)
     }
-    Ok(caveats)
+
+    /// Adds those of another part.
+    pub fn merge(&mut self, other: Self) {
+        for (scorer, theirs) in other.0 {
+            let mine = self.0.entry(scorer).or_default();
+            mine.pairs.extend(theirs.pairs);
+        }
+    }
+
+    /// What to know about the scorers.
+    #[must_use]
+    pub fn caveats(&self, context: &Context) -> Vec<Caveat> {
+        let found =
+            |(scorer, state): (&Arc<str>, &CorrectedState)| find_disagreement(&state.pairs, Some(scorer), context);
+        self.0.iter().filter_map(found).collect()
+    }
+}
+
+impl Stored for JudgeLabels {
+    fn save(&self, out: &mut StateWriter) {
+        out.length(self.0.len());
+        for (scorer, state) in &self.0 {
+            out.put(scorer);
+            // Samples without a label say nothing about the judge.
+            out.put(&CorrectedState { pairs: state.pairs.clone(), others: Vec::new() });
+        }
+    }
+
+    fn load(from: &mut StateReader<'_>) -> Result<Self, Error> {
+        Ok(Self(from.list(StateReader::take)?.into_iter().collect()))
+    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,10 @@ use super::ratio::{OfSums, Pairs};
 use super::registry::Definition;
 use super::sample_mean::{Known, finite_field};
 use super::{Context, Measure, Metric, Tally, ValueSource, View};
-use crate::{About, Answer, Caveat, Error, Family, Figure, Points, RatioLimits, Reason, Undefined, Unit};
+use crate::{
+    About, Answer, Caveat, Error, Family, Figure, Points, RatioLimits, Reason, StateReader, StateWriter, Undefined,
+    Unit,
+};
 use calipers_stats::ExactSum;
 use calipers_stats::threshold_test::Direction;
 
@@ -17,7 +20,7 @@ const COST: About = About {
                0.95)` too. Attempts without a `cost_usd` are left out.",
     formula: "Σ cost_usd / attempts that have one.",
     interval: "A lower end only, by Gaffke's test with samples as units, because nothing limits what an unseen sample costs. \
-               A gate of a policy that states `limits` has both ends. None below six samples.",
+               With `limits`, both ends. None below six samples.",
     example: "calipers score results.jsonl -m cost",
     unit: Unit::Usd,
     range: "≥ 0 USD",
@@ -93,6 +96,10 @@ impl Pairs for PerAttempt {
         vec!["cost_usd".into()]
     }
 
+    fn is_not_negative(&self) -> bool {
+        true
+    }
+
     fn pairs(&self, points: &Points<'_>, context: &Context) -> Result<Known<(f64, f64)>, Error> {
         let costs = finite_field(points, "cost_usd", context)?;
         Ok(costs.into_iter().map(|cost| Some((cost?, 1.0))).collect::<Vec<_>>().into())
@@ -145,6 +152,16 @@ impl Measure for Total {
             }
         }
         Ok(())
+    }
+
+    fn save(&self, state: &Spent, out: &mut StateWriter) -> Result<(), Error> {
+        out.put(&state.sum);
+        out.put(&state.tally);
+        Ok(())
+    }
+
+    fn load(&self, from: &mut StateReader<'_>) -> Result<Spent, Error> {
+        Ok(Spent { sum: from.take()?, tally: from.take()? })
     }
 
     fn merge(&self, state: &mut Spent, other: Spent) {

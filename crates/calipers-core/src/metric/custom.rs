@@ -1,8 +1,10 @@
 //! Metrics from a plain function.
 
 use super::{Context, Measure, Metric, Tally};
-use crate::{Answer, Error, Figure, Points, Reason, SampleScore, Undefined};
+use crate::data::score_rows::RowBlock;
+use crate::{Answer, Error, Figure, Points, Reason, SampleScore, ScoreRows, StateReader, StateWriter, Undefined};
 use indexmap::IndexMap;
+use std::sync::Arc;
 
 /// A metric of your own, from all scores in the order of their samples' names.
 ///
@@ -51,8 +53,31 @@ use indexmap::IndexMap;
 /// # Ok::<(), calipers_core::Error>(())
 /// ```
 pub fn metric<A: IntoAnswer>(
-    name: impl Into<std::sync::Arc<str>>,
+    name: impl Into<Arc<str>>,
     measure: impl Fn(&[SampleScore]) -> Result<A, Error> + Send + Sync + 'static,
+) -> Metric {
+    metric_of_rows(name, move |rows| measure(&rows.iter().collect::<Vec<_>>()))
+}
+
+/// The same from a function that makes its own objects of the scores, such as one in another language.
+///
+/// ```
+/// use calipers_core::{Plan, Samples, metric_of_rows};
+///
+/// let mut samples = Samples::new();
+/// samples.push(1).score("match", "C");
+/// samples.push(2).score("match", "I");
+/// let share = metric_of_rows("share", |rows| {
+///     let passed = (0..rows.len()).filter(|&row| rows.score(row).as_bool() == Ok(true)).count();
+///     Ok(passed as f64 / rows.len() as f64)
+/// });
+/// let results = Plan::new().metrics([share]).measure(&samples)?;
+/// assert_eq!(results.figure("match", "share").expect("asked for").value, Ok(0.5));
+/// # Ok::<(), calipers_core::Error>(())
+/// ```
+pub fn metric_of_rows<A: IntoAnswer>(
+    name: impl Into<Arc<str>>,
+    measure: impl Fn(ScoreRows) -> Result<A, Error> + Send + Sync + 'static,
 ) -> Metric {
     Metric::new(name, Custom(measure))
 }
@@ -102,32 +127,51 @@ struct Custom<F>(F);
 
 impl<F, A> Measure for Custom<F>
 where
-    F: Fn(&[SampleScore]) -> Result<A, Error> + Send + Sync + 'static,
+    F: Fn(ScoreRows) -> Result<A, Error> + Send + Sync + 'static,
     A: IntoAnswer,
 {
-    type State = Vec<(SampleScore, u32)>;
+    type State = Vec<RowBlock>;
 
     fn start(&self) -> Self::State {
         Vec::new()
     }
 
     fn fold(&self, state: &mut Self::State, points: &Points<'_>, _: &Context) -> Result<(), Error> {
-        state.extend(points.iter().zip(0..).map(|(score, row)| (score, points.epoch(row))));
+        if !points.is_empty() {
+            state.push(RowBlock::of(points));
+        }
         Ok(())
+    }
+
+    fn save(&self, state: &Self::State, out: &mut StateWriter) -> Result<(), Error> {
+        out.length(state.iter().map(RowBlock::len).sum());
+        for (score, epoch) in state.iter().flat_map(RowBlock::iter) {
+            out.put(&score.sample_id);
+            out.put(&epoch);
+            out.put(&score.score);
+            out.put(&*score.sample_metadata);
+        }
+        Ok(())
+    }
+
+    fn load(&self, from: &mut StateReader<'_>) -> Result<Self::State, Error> {
+        let rows = from.list(|from| {
+            let (sample_id, epoch) = from.take()?;
+            let score = from.take()?;
+            Ok((SampleScore { score, sample_id, sample_metadata: Arc::new(from.take()?) }, epoch))
+        })?;
+        Ok(if rows.is_empty() { Vec::new() } else { vec![RowBlock::of_rows(rows)] })
     }
 
     fn merge(&self, state: &mut Self::State, other: Self::State) {
         state.extend(other);
     }
 
-    fn finish(&self, mut state: Self::State, tally: Tally, _: &Context) -> Result<Answer, Error> {
+    fn finish(&self, state: Self::State, tally: Tally, _: &Context) -> Result<Answer, Error> {
         if state.is_empty() {
             let nothing = calipers_stats::Undefined::Empty;
             return Ok(Figure::statistic(Err(nothing), f64::NAN, tally, METHOD).into());
         }
-        // Sums of floats depend on their order; the order of arrival must not.
-        state.sort_by(|(a, a_epoch), (b, b_epoch)| (&a.sample_id, a_epoch).cmp(&(&b.sample_id, b_epoch)));
-        let scores: Vec<SampleScore> = state.into_iter().map(|(score, _)| score).collect();
-        Ok((self.0)(&scores)?.into_answer(tally))
+        Ok((self.0)(ScoreRows::new(state))?.into_answer(tally))
     }
 }

@@ -1,7 +1,8 @@
 //! What a figure rests on, sample by sample.
 
-use crate::{Context, Error, Points};
+use crate::{Context, Error, Points, StateReader, StateWriter, Stored, damaged};
 use calipers_stats::ExactSum;
+use calipers_stats::matthews::TableTerm;
 
 /// What a figure rests on, sample by sample: for those who judge it, weigh it, or combine it with others.
 ///
@@ -43,6 +44,17 @@ pub enum Evidence {
         /// The samples that the judge gave none.
         missing: Vec<u32>,
     },
+    /// A table of truths and predictions, with what each sample adds to its cells.
+    Table {
+        /// The samples that add something.
+        samples: Vec<u32>,
+        /// What each adds.
+        counts: Vec<TableTerm>,
+        /// The samples without a truth or a prediction.
+        missing: Vec<u32>,
+        /// The number of attempts of the sample that has most.
+        attempts_max: u32,
+    },
     /// A quantile of values, of which a sample may have several.
     Quantile {
         /// The quantile.
@@ -71,6 +83,30 @@ pub enum RatioLimits {
     Amounts,
     /// Both are numbers without a limit, such as tokens.
     Open,
+}
+
+impl Stored for RatioLimits {
+    fn save(&self, out: &mut StateWriter) {
+        match self {
+            Self::Counts { success } => {
+                out.byte(0);
+                out.put(success);
+            }
+            Self::Parts => out.byte(1),
+            Self::Amounts => out.byte(2),
+            Self::Open => out.byte(3),
+        }
+    }
+
+    fn load(from: &mut StateReader<'_>) -> Result<Self, Error> {
+        Ok(match from.byte()? {
+            0 => Self::Counts { success: from.take()? },
+            1 => Self::Parts,
+            2 => Self::Amounts,
+            3 => Self::Open,
+            _ => return Err(damaged("limits have an unknown form")),
+        })
+    }
 }
 
 impl RatioLimits {
@@ -114,6 +150,7 @@ impl Evidence {
         let (Self::Mean { missing, .. }
         | Self::Ratio { missing, .. }
         | Self::Corrected { missing, .. }
+        | Self::Table { missing, .. }
         | Self::Quantile { missing, .. }) = self;
         missing
     }
@@ -147,6 +184,15 @@ impl Evidence {
                 samples.extend(more);
                 numerators.extend(more_numerators);
                 denominators.extend(more_denominators);
+                missing.extend(more_missing);
+                *attempts_max = (*attempts_max).max(more_attempts);
+            }
+            (
+                Self::Table { samples, counts, missing, attempts_max },
+                Self::Table { samples: more, counts: more_counts, missing: more_missing, attempts_max: more_attempts },
+            ) => {
+                samples.extend(more);
+                counts.extend(more_counts);
                 missing.extend(more_missing);
                 *attempts_max = (*attempts_max).max(more_attempts);
             }
@@ -202,6 +248,25 @@ impl Evidence {
             }
         }
         Self::Ratio { samples, numerators, denominators, missing, limits, attempts_max }
+    }
+
+    /// A table of truths and predictions. Attempts of one sample stand side by side, and are added up.
+    pub(crate) fn table(rows: &[u32], predictions: &[Option<(bool, bool)>]) -> Self {
+        let (mut samples, mut counts, mut missing, mut attempts_max) = (Vec::new(), Vec::new(), Vec::new(), 0);
+        for (sample, attempts) in by_sample(rows, predictions) {
+            attempts_max = attempts_max.max(attempts.len() as u32);
+            let mut sum = TableTerm::default();
+            for &(truth, prediction) in attempts.iter().flatten() {
+                sum.add(TableTerm::of(truth, prediction));
+            }
+            if attempts.iter().all(Option::is_none) {
+                missing.push(sample);
+            } else {
+                samples.push(sample);
+                counts.push(sum);
+            }
+        }
+        Self::Table { samples, counts, missing, attempts_max }
     }
 
     /// A quantile of the values of attempts.

@@ -24,6 +24,17 @@ pub struct AttemptValues {
     pub are_flags: bool,
 }
 
+/// A sample of which some attempts have a value and others have none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PartlyMissing {
+    /// Its place in the list of the run's samples.
+    pub sample: u32,
+    /// How many of its attempts have no value.
+    pub missing: u32,
+    /// How many attempts it has.
+    pub attempts: u32,
+}
+
 impl<'s> RunRows<'s> {
     /// The rows of a run, none of them looked at yet.
     pub fn new(samples: &'s Samples) -> Self {
@@ -188,6 +199,50 @@ impl Metric {
             }
         }
         Ok(all)
+    }
+
+    /// The samples of which some attempts have a value and others have none. Their values in [`evidence`](Self::evidence) rest on the
+    /// attempts that have one.
+    ///
+    /// ```
+    /// use calipers_core::{Context, PartlyMissing, RunRows, Samples, accuracy};
+    ///
+    /// let mut samples = Samples::new();
+    /// samples.push("a").score("judge", "C");
+    /// samples.push("a").error("connection reset");
+    /// samples.push("b").score("judge", "C");
+    /// let partly = accuracy().partly_missing(&RunRows::new(&samples), None, &Context::default())?;
+    /// assert_eq!(partly, [PartlyMissing { sample: 0, missing: 1, attempts: 2 }]);
+    /// # Ok::<(), calipers_core::Error>(())
+    /// ```
+    pub fn partly_missing(
+        &self,
+        rows: &RunRows<'_>,
+        scorer: Option<&str>,
+        context: &Context,
+    ) -> Result<Vec<PartlyMissing>, Error> {
+        // Most runs are whole, and are not looked at attempt by attempt.
+        if rows.samples.attempts() == rows.samples.len() || !rows.samples.has_gaps() {
+            return Ok(Vec::new());
+        }
+        let count = |samples: &[u32]| {
+            let mut counts = vec![0u32; rows.samples.len()];
+            samples.iter().for_each(|&sample| counts[sample as usize] += 1);
+            counts
+        };
+        let attempts = count(rows.attempts().sample_codes());
+        let missing = match self.evidence_by_attempt(rows, scorer, context)? {
+            // Attempts that the scorer did not look at have no row.
+            Some(Evidence::Mean { samples, .. }) => {
+                attempts.iter().zip(count(&samples)).map(|(all, known)| all.saturating_sub(known)).collect()
+            }
+            Some(evidence @ (Evidence::Ratio { .. } | Evidence::Table { .. })) => count(evidence.missing()),
+            // The attempts of a quantile are listed one by one, and labels are of samples.
+            Some(Evidence::Quantile { .. } | Evidence::Corrected { .. }) | None => Vec::new(),
+        };
+        let each = (0u32..).zip(missing.into_iter().zip(attempts));
+        let partly = each.filter(|(_, (missing, attempts))| *missing > 0 && missing < attempts);
+        Ok(partly.map(|(sample, (missing, attempts))| PartlyMissing { sample, missing, attempts }).collect())
     }
 
     /// What the figure for these rows rests on.

@@ -2,7 +2,10 @@
 
 use super::{Context, Measure, Metric, Scope, State, Tally, View};
 use crate::data::column::Column;
-use crate::{Answer, Error, ErrorKind, Evidence, Figure, Points, Reason, Undefined, UnmetCondition, Value};
+use crate::{
+    Answer, Error, ErrorKind, Evidence, Figure, Points, Reason, StateReader, StateWriter, Undefined, UnmetCondition,
+    Value,
+};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -207,10 +210,30 @@ impl Measure for Chosen {
         if rows.is_empty() { Ok(()) } else { state.inner.fold_rows(&points.gather(&rows), context) }
     }
 
+    fn tells_missing_apart(&self) -> bool {
+        true
+    }
+
     fn fold_missing(&self, state: &mut FilteredState, points: &Points<'_>) -> Result<(), Error> {
         let rows = self.rows(points, &mut state.values)?;
         state.chosen += rows.len() as u64;
         state.inner.fold_missing(&points.gather(&rows))
+    }
+
+    fn save(&self, state: &FilteredState, out: &mut StateWriter) -> Result<(), Error> {
+        state.inner.save(out)?;
+        out.put(&state.chosen);
+        state.values.iter().for_each(|values| out.put(values));
+        Ok(())
+    }
+
+    fn load(&self, from: &mut StateReader<'_>) -> Result<FilteredState, Error> {
+        let (inner, chosen) = (self.metric.load(from)?, from.take()?);
+        let mut values: Vec<BTreeSet<String>> = Vec::with_capacity(self.conditions.len());
+        for _ in &self.conditions {
+            values.push(from.take()?);
+        }
+        Ok(FilteredState { inner, chosen, values })
     }
 
     fn merge(&self, state: &mut FilteredState, other: FilteredState) {

@@ -3,7 +3,9 @@
 use super::registry::Definition;
 use super::{Context, Measure, Metric, Tally, View};
 use crate::Reason;
-use crate::{About, Answer, Error, ErrorKind, Family, Figure, Points, Undefined, Unit};
+use crate::{
+    About, Answer, Error, ErrorKind, Family, Figure, Points, StateReader, StateWriter, Undefined, Unit, damaged,
+};
 use calipers_stats::proportion::Proportion;
 use indexmap::IndexMap;
 
@@ -103,6 +105,25 @@ impl Measure for Frequency {
             *counts.entry(value.to_string()).or_default() += 1;
         }
         Ok(())
+    }
+
+    fn save(&self, state: &Self::State, out: &mut StateWriter) -> Result<(), Error> {
+        out.length(state.len());
+        for (category, count) in state {
+            out.text(category);
+            out.put(count);
+        }
+        Ok(())
+    }
+
+    fn load(&self, from: &mut StateReader<'_>) -> Result<Self::State, Error> {
+        let counted: Vec<(String, u64)> = from.take()?;
+        let counts: IndexMap<String, u64> = counted.into_iter().collect();
+        if self.categories.iter().all(|category| counts.contains_key(category)) {
+            Ok(counts)
+        } else {
+            Err(damaged("a category is not there"))
+        }
     }
 
     fn merge(&self, counts: &mut Self::State, other: Self::State) {

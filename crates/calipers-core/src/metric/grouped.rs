@@ -4,7 +4,11 @@ use super::arguments::Arguments;
 use super::registry::Definition;
 use super::{Context, Measure, Metric, Precision, State, Tally};
 use crate::Reason;
-use crate::{About, Answer, Caveat, Error, ErrorKind, Family, Figure, Labels, Points, Undefined, Unit, Value};
+use crate::data::points::RowKeys;
+use crate::{
+    About, Answer, Caveat, Error, ErrorKind, Family, Figure, Labels, Points, StateReader, StateWriter, Undefined, Unit,
+    Value,
+};
 use calipers_stats::bounded_ratio::{BoundedRatio, Term};
 use calipers_stats::weighted::StratifiedMean;
 use calipers_stats::{Confidence, ExactSum, Interval, Method, Moments, StatisticCaveat as Statistic};
@@ -244,9 +248,9 @@ impl Measure for ByGroup {
     }
 
     fn fold(&self, state: &mut Groups, points: &Points<'_>, context: &Context) -> Result<(), Error> {
-        let keys = points.groups(&self.0.key, "grouped")?;
-        let shards = points.split(&keys.codes, keys.names.len());
-        for (name, shard) in keys.names.iter().zip(shards) {
+        let RowKeys { codes, names } = points.groups(&self.0.key, "grouped")?;
+        let shards = points.split(codes, names.len());
+        for (name, shard) in names.iter().zip(shards) {
             let group = state.groups.entry(name.to_string()).or_insert_with(|| self.0.metric.start());
             group.fold_rows(&shard, context)?;
         }
@@ -254,6 +258,10 @@ impl Measure for ByGroup {
             Some(all) => all.fold_rows(points, context),
             None => Ok(()),
         }
+    }
+
+    fn tells_missing_apart(&self) -> bool {
+        true
     }
 
     fn fold_missing(&self, state: &mut Groups, points: &Points<'_>) -> Result<(), Error> {
@@ -265,11 +273,33 @@ impl Measure for ByGroup {
         if points.is_empty() {
             return Ok(());
         }
-        let keys = points.groups(&self.0.key, "grouped")?;
-        for (name, shard) in keys.names.iter().zip(points.split(&keys.codes, keys.names.len())) {
+        let RowKeys { codes, names } = points.groups(&self.0.key, "grouped")?;
+        for (name, shard) in names.iter().zip(points.split(codes, names.len())) {
             state.missing.entry(name.to_string()).or_insert_with(|| self.0.metric.start()).fold_missing(&shard)?;
         }
         Ok(())
+    }
+
+    fn save(&self, state: &Groups, out: &mut StateWriter) -> Result<(), Error> {
+        for groups in [&state.groups, &state.missing] {
+            out.length(groups.len());
+            for (name, group) in groups {
+                out.text(name);
+                group.save(out)?;
+            }
+        }
+        state.all.as_ref().map_or(Ok(()), |all| all.save(out))?;
+        Ok(())
+    }
+
+    fn load(&self, from: &mut StateReader<'_>) -> Result<Groups, Error> {
+        let groups = |from: &mut StateReader<'_>| {
+            let group = |from: &mut StateReader<'_>| Ok((from.take()?, self.0.metric.load(from)?));
+            from.list(group).map(|groups: Vec<(String, State)>| groups.into_iter().collect::<IndexMap<_, _>>())
+        };
+        let (groups, missing) = (groups(from)?, groups(from)?);
+        let all = (self.0.all == All::Samples).then(|| self.0.metric.load(from)).transpose()?;
+        Ok(Groups { groups, missing, all })
     }
 
     fn merge(&self, state: &mut Groups, other: Groups) {

@@ -1,7 +1,7 @@
 //! Which interval a mean of scores deserves.
 
-use super::{Context, Tally};
-use crate::{Caveat, Figure};
+use super::{Context, Tally, unit_of_field};
+use crate::{Caveat, Figure, ValueEnds};
 use calipers_stats::adjusted_ratio::adjusted_ratio;
 use calipers_stats::proportion::Proportion;
 use calipers_stats::{
@@ -18,9 +18,19 @@ const SKEWED_NEEDS: u64 = 30;
 /// - Other scores in [0, 1]: [t with a little weight at both ends](Moments::unit_interval), at any number. In the
 ///   calibration tests it covers at least 93.9 % for scores near an end, U-shaped, nearly constant or rarely 0.
 ///   Plain t covers 26 % of thirty scores near 0.9 of which one in a hundred is 0, and 63 % of a hundred.
+/// - Scores with stated limits: the same between these limits.
 /// - Other scores: [t with weight beyond what was seen](Moments::open_interval), from ten on, with a caveat below thirty.
-pub(crate) fn mean_interval(moments: &Moments, confidence: Confidence) -> (Result<Interval, NoStatistic>, Vec<Caveat>) {
+pub(crate) fn mean_interval(
+    moments: &Moments,
+    ends: Option<&ValueEnds>,
+    confidence: Confidence,
+) -> (Result<Interval, NoStatistic>, Vec<Caveat>) {
     let n = moments.count();
+    if let Some(&ValueEnds { least: Some(least), most: Some(most), .. }) = ends
+        && (least, most) != (0.0, 1.0)
+    {
+        return (moments.limited_interval(Some(least), Some(most), confidence), Vec::new());
+    }
     if moments.is_binary() {
         let interval = Proportion::new(moments.sum() as u64, n).map(|share| share.blaker(confidence));
         return (interval, perfect_score(moments).into_iter().collect());
@@ -40,17 +50,33 @@ pub(crate) fn mean_interval(moments: &Moments, confidence: Confidence) -> (Resul
 /// The same for clusters of samples, each with its sum and its number of samples: with weight at both ends, CR2 and
 /// Satterthwaite's degrees of freedom ([`adjusted_ratio`]).
 ///
-/// Scores of an unknown range have ends that lie half as far again from the mean as the means of clusters do, and need ten clusters.
+/// An end that is not known, of scores that are not all between 0 and 1, lies half as far again from the mean as the means of clusters
+/// do; that needs ten clusters.
 pub fn clustered_mean(
     clusters: &[(f64, f64)],
     moments: &Moments,
+    known: (Option<f64>, Option<f64>),
     confidence: Confidence,
 ) -> Result<Interval, NoStatistic> {
     if clusters.len() < 2 {
         return Err(NoStatistic::TooFew { what: Quantity::Clusters, need: 2, have: clusters.len() as u64 });
     }
-    let ends = if moments.is_unit() { (0.0, 1.0) } else { open_ends(clusters, moments.mean()?)? };
-    adjusted_ratio(clusters, ends, Method::AdjustedClusterT, confidence)
+    if known == (None, None) && moments.is_unit() {
+        return adjusted_ratio(clusters, (0.0, 1.0), Method::AdjustedClusterT, confidence);
+    }
+    let (least, most) = match known {
+        (Some(least), Some(most)) => (least, most),
+        (least, most) => {
+            let open = open_ends(clusters, moments.mean()?)?;
+            (least.unwrap_or(open.0), most.unwrap_or(open.1))
+        }
+    };
+    let means = || clusters.iter().filter(|(_, n)| *n > 0.0).map(|(sum, n)| sum / n);
+    let at = |ends| adjusted_ratio(clusters, ends, Method::AdjustedClusterT, confidence);
+    // An end far from all values takes nothing from the other side.
+    let below = at((least, if known.0.is_some() { means().fold(least, f64::max) } else { most }))?;
+    let above = at((if known.1.is_some() { means().fold(most, f64::min) } else { least }, most))?;
+    Ok(Interval { upper: above.upper, ..below })
 }
 
 /// How far beyond the mean the ends lie where nothing limits the scores, and from how many clusters on.
@@ -91,8 +117,11 @@ pub fn perfect_score_of(n: u64, worth: u64, passed: bool) -> Option<Caveat> {
 
 /// The mean with its interval and caveats. A `share` of values outside [0, 1] gets a separate caveat.
 pub fn mean_figure(moments: &Moments, tally: Tally, share: bool, context: &Context) -> Figure {
-    let (interval, caveats) = mean_interval(moments, context.confidence);
+    let (interval, mut caveats) = mean_interval(moments, context.ends.value.as_ref(), context.confidence);
     let mut figure = Figure::statistic(moments.mean(), 0.0, tally, "mean");
+    if let Some(name) = context.ends.exceeded() {
+        caveats.push(Caveat::ExceededLimit { name: name.to_owned(), lower: interval.is_ok(), upper: interval.is_ok() });
+    }
     if let (true, Ok(min), Ok(max)) = (share && !moments.is_unit(), moments.min(), moments.max())
         && min.is_finite()
         && max.is_finite()
@@ -103,6 +132,43 @@ pub fn mean_figure(moments: &Moments, tally: Tally, share: bool, context: &Conte
         figure.caveats.push(Caveat::Missing { missing: tally.missing, range: possible_means(moments, tally) });
     }
     if figure.value.is_ok() { figure.with_interval(interval.ok()).with_caveats(caveats) } else { figure }
+}
+
+/// The mean of a field, with the ends of an interval that something limits the values of. Nothing says what a field may hold that was
+/// not seen (Bahadur and Savage 1956), except that times, costs and tokens are not negative, that what is recorded as yes and no or
+/// as grades stays so, and what the caller states.
+pub(super) fn field_figure(moments: &Moments, tally: Tally, field: &str, context: &Context) -> Figure {
+    let unit = unit_of_field(field);
+    if context.ends.value.is_none() && unit.range().0 != 0.0 && moments.is_unit() {
+        return mean_figure(moments, tally, false, context);
+    }
+    let mut figure = Figure::statistic(moments.mean(), 0.0, tally, "mean");
+    if tally.missing > 0 {
+        figure.caveats.push(Caveat::Missing { missing: tally.missing, range: None });
+    }
+    let (Ok(min), Ok(_)) = (moments.min(), &figure.value) else { return figure };
+    let natural = (unit.range().0 == 0.0 && min >= 0.0).then_some(0.0);
+    let ends = context.ends.value.as_ref();
+    let (least, most) = ends.map_or((None, None), |ends| (ends.least, ends.most));
+    let (least, is_few) = (least.or(natural), moments.count() < one_ended_needs(context.confidence));
+    // With one end, few values never show more than as many coin flips could.
+    let is_enough = (least.is_some() && most.is_some()) || !is_few;
+    let interval = moments.limited_interval(least, most, context.confidence).ok().filter(|_| is_enough);
+    let interval = interval.filter(|interval| interval.lower.is_some() || interval.upper.is_some());
+    let has = |end: fn(&Interval) -> Option<f64>| interval.as_ref().is_some_and(|interval| end(interval).is_some());
+    let (lower, upper) = (has(|interval| interval.lower), has(|interval| interval.upper));
+    if let Some(name) = context.ends.exceeded() {
+        figure.caveats.push(Caveat::ExceededLimit { name: name.to_owned(), lower, upper });
+    } else if !(lower && upper) {
+        figure.caveats.push(Caveat::OpenInterval { fields: vec![field.to_owned()], lower, upper });
+    }
+    figure.with_interval(interval)
+}
+
+/// How many values an interval with one end needs: each of them may have been on its side of the median by chance, so that n of them
+/// never show more than n coin flips could.
+pub(super) fn one_ended_needs(confidence: Confidence) -> u64 {
+    (-confidence.tail().log2()).ceil() as u64
 }
 
 /// The mean if every missing score were 0, and if every one were 1 (Manski 1989).

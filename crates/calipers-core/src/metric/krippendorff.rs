@@ -3,7 +3,10 @@
 use super::arguments::Arguments;
 use super::registry::Definition;
 use super::{Context, Measure, Metric, Tally};
-use crate::{About, Answer, Caveat, Error, Family, Figure, Labels, Points, Reason, Undefined, Unit, Value};
+use crate::{
+    About, Answer, Caveat, Error, Family, Figure, Labels, Points, Reason, StateReader, StateWriter, Undefined, Unit,
+    Value,
+};
 use calipers_stats::agreement::{RatingScale, alpha_resampler, krippendorff_alpha as alpha};
 use calipers_stats::bootstrap::{Bootstrap, BootstrapInterval, BootstrapKind};
 use calipers_stats::threshold_test::Direction;
@@ -179,6 +182,16 @@ impl Measure for Krippendorff {
             }
         }
         Ok(())
+    }
+
+    fn save(&self, state: &KrippendorffState, out: &mut StateWriter) -> Result<(), Error> {
+        out.put(&state.ratings);
+        out.put(&state.skipped);
+        Ok(())
+    }
+
+    fn load(&self, from: &mut StateReader<'_>) -> Result<KrippendorffState, Error> {
+        Ok(KrippendorffState { ratings: from.take()?, skipped: from.take()? })
     }
 
     fn merge(&self, state: &mut KrippendorffState, other: KrippendorffState) {

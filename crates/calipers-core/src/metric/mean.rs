@@ -39,7 +39,8 @@ const MEAN: About = About {
     misleads: "With outliers, and for ratings whose steps are not equal.",
     formula: "Σx / n. For a field, the attempts of a sample are averaged first.",
     interval: "Blaker for values that are 0 or 1; t with a little weight at both ends for other values between 0 and \
-               1; otherwise t with weight beyond the observed values, with ten values or more.",
+               1; otherwise t with weight beyond the observed values, with ten values or more. Of a field that is not between 0 \
+               and 1, only the end that something limits: times, costs and tokens have a lower end, and both if `limits` are stated.",
     example: "calipers score results.jsonl -m mean -m 'mean(\"quality_score\")'",
     unit: Unit::Plain,
     range: "that of the scores",
@@ -130,6 +131,10 @@ impl Averaged for Field {
 
     fn name(&self) -> &str {
         "mean"
+    }
+
+    fn field(&self) -> Option<&str> {
+        Some(&self.0)
     }
 
     fn values(&self, points: &Points<'_>, context: &Context) -> Result<Known<f64>, Error> {

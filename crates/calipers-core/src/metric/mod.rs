@@ -61,16 +61,19 @@ pub use about::{About, Family, Unit};
 pub use arguments::Arguments;
 pub use builtin::*;
 pub(crate) use clustered::is_in_a_cluster;
-pub use custom::{IntoAnswer, metric};
+pub use custom::{IntoAnswer, metric, metric_of_rows};
 pub use declaration::{MetricBasis, PolicyRole, Scope, ValueSource};
 pub use evidence::{Evidence, RatioLimits};
-pub use evidence_query::{AttemptValues, RunRows};
+pub use evidence_query::{AttemptValues, PartlyMissing, RunRows};
 pub use figure::{Answer, Figure};
 pub use interval::{clustered_mean, mean_figure, perfect_score_of};
 pub use registry::{Registry, is_inspect_metric, metric_with_role, unit_of_field};
 pub use undefined::{Reason, Undefined, UndefinedOperation, UnmetCondition};
 
-use crate::{Error, ErrorKind, Labels, Points, Reducer, Value, mean_score};
+use crate::{
+    Error, ErrorKind, Labels, MetricEnds, Points, Reducer, StateReader, StateWriter, Stored, Value, ValueLimits,
+    mean_score,
+};
 use calipers_stats::{Confidence, Seed};
 use clustered::{ClusterState, without_intervals};
 use std::any::Any;
@@ -96,6 +99,10 @@ pub struct Context {
     pub pass_threshold: Option<f64>,
     /// The metadata by whose values samples go together; none where samples are independent.
     pub cluster: Vec<Arc<str>>,
+    /// The least and the most that the values of attempts can be, where the caller says so.
+    pub limits: ValueLimits,
+    /// What these limits say of the values of the metric that is finished.
+    pub ends: MetricEnds,
 }
 
 impl Context {
@@ -129,6 +136,8 @@ impl Default for Context {
             attempts: mean_score(),
             pass_threshold: None,
             cluster: Vec::new(),
+            limits: ValueLimits::default(),
+            ends: MetricEnds::default(),
         }
     }
 }
@@ -162,6 +171,17 @@ pub struct Tally {
     pub n: u64,
     /// Rows that have no score and were left out.
     pub missing: u64,
+}
+
+impl Stored for Tally {
+    fn save(&self, out: &mut StateWriter) {
+        out.put(&(self.n, self.missing));
+    }
+
+    fn load(from: &mut StateReader<'_>) -> Result<Self, Error> {
+        let (n, missing) = from.take()?;
+        Ok(Self { n, missing })
+    }
 }
 
 /// A metric of your own with a state: fold shards in, merge states, finish once.
@@ -223,6 +243,21 @@ pub trait Measure: Send + Sync + 'static {
         Ok(())
     }
 
+    /// Writes a state, so that it can be merged elsewhere. A metric that does not say how has states that stay here.
+    fn save(&self, _state: &Self::State, _out: &mut StateWriter) -> Result<(), Error> {
+        Err(ErrorKind::UnsavedMetric { metric: String::new() }.into())
+    }
+
+    /// Reads a state that the same metric has written. The bytes may be damaged.
+    fn load(&self, _from: &mut StateReader<'_>) -> Result<Self::State, Error> {
+        Err(ErrorKind::UnsavedMetric { metric: String::new() }.into())
+    }
+
+    /// True when it matters which rows have no value, not only how many.
+    fn tells_missing_apart(&self) -> bool {
+        false
+    }
+
     /// What the figure rests on, sample by sample, where it is a mean, a ratio of sums or a quantile. The rows are all
     /// of a run, those without a value among them.
     fn evidence(&self, _points: &Points<'_>, _context: &Context) -> Result<Option<Evidence>, Error> {
@@ -237,7 +272,10 @@ trait Erased: Send + Sync {
     fn merge(&self, state: &mut dyn Any, other: Box<dyn Any + Send>);
     fn finish(&self, state: Box<dyn Any + Send>, tally: Tally, context: &Context) -> Result<Answer, Error>;
     fn fold_missing(&self, state: &mut dyn Any, points: &Points<'_>) -> Result<(), Error>;
+    fn tells_missing_apart(&self) -> bool;
     fn evidence(&self, points: &Points<'_>, context: &Context) -> Result<Option<Evidence>, Error>;
+    fn save(&self, state: &(dyn Any + Send), out: &mut StateWriter) -> Result<(), Error>;
+    fn load(&self, from: &mut StateReader<'_>) -> Result<Box<dyn Any + Send>, Error>;
 }
 
 const SAME_STATE: &str = "a metric is only given states that it started itself";
@@ -263,8 +301,20 @@ impl<M: Measure> Erased for M {
         Measure::fold_missing(self, state.downcast_mut().expect(SAME_STATE), points)
     }
 
+    fn tells_missing_apart(&self) -> bool {
+        Measure::tells_missing_apart(self)
+    }
+
     fn evidence(&self, points: &Points<'_>, context: &Context) -> Result<Option<Evidence>, Error> {
         Measure::evidence(self, points, context)
+    }
+
+    fn save(&self, state: &(dyn Any + Send), out: &mut StateWriter) -> Result<(), Error> {
+        Measure::save(self, state.downcast_ref().expect(SAME_STATE), out)
+    }
+
+    fn load(&self, from: &mut StateReader<'_>) -> Result<Box<dyn Any + Send>, Error> {
+        Ok(Box::new(Measure::load(self, from)?))
     }
 }
 
@@ -619,10 +669,33 @@ impl Metric {
         Some(value.to_string())
     }
 
+    /// Its name and parameters, its own labels and its rows: all that tells it from others, unless it is a function.
+    pub(crate) fn describe(&self) -> String {
+        let labels = self.labels.as_ref().map(|labels| format!("/{labels:?}")).unwrap_or_default();
+        format!("{self:?}/{:?}{labels}", self.view)
+    }
+
     /// A state that has seen nothing.
     #[must_use]
     pub fn start(&self) -> State {
         State { tally: Tally::default(), metric: self.clone(), inner: self.measure.start(), clusters: None }
+    }
+
+    /// A state that [`State::save`] has written.
+    pub fn load(&self, from: &mut StateReader<'_>) -> Result<State, Error> {
+        let tally = from.take()?;
+        let inner = self.measure.load(from).map_err(|error| self.name_unsaved(error))?;
+        let clusters = from.take::<bool>()?.then(|| ClusterState::load(from).map(Box::new)).transpose()?;
+        Ok(State { tally, metric: self.clone(), inner, clusters })
+    }
+
+    fn name_unsaved(&self, error: Error) -> Error {
+        match error.kind() {
+            ErrorKind::UnsavedMetric { metric } if metric.is_empty() => {
+                ErrorKind::UnsavedMetric { metric: self.name.to_string() }.into()
+            }
+            _ => error,
+        }
     }
 
     /// The answer for these points. Rows without a value are left out and counted as missing.
@@ -657,11 +730,13 @@ pub struct State {
 pub(crate) struct Split<'a> {
     pub(crate) scored: Points<'a>,
     pub(crate) unscored: Points<'a>,
+    /// How many more have no value, and no row either.
+    pub(crate) absent: u64,
 }
 
 impl<'a> Split<'a> {
     pub(crate) fn new(points: &Points<'a>) -> Self {
-        Self { scored: points.scored(), unscored: points.unscored() }
+        Self { scored: points.scored(), unscored: points.unscored(), absent: 0 }
     }
 }
 
@@ -679,6 +754,7 @@ impl State {
         if !split.scored.is_empty() {
             self.fold_rows(&split.scored, context)?;
         }
+        self.tally.missing += split.absent;
         self.fold_missing(&split.unscored)
     }
 
@@ -712,6 +788,11 @@ impl State {
         if points.is_empty() { Ok(()) } else { self.metric.measure.fold_missing(self.inner.as_mut(), points) }
     }
 
+    /// True when it matters which rows have no value, not only how many.
+    pub(crate) fn tells_missing_apart(&self) -> bool {
+        self.metric.measure.tells_missing_apart()
+    }
+
     pub(crate) fn tally(&self) -> Tally {
         self.tally
     }
@@ -736,14 +817,40 @@ impl State {
         }
     }
 
+    /// Writes what has been seen, for [`Metric::load`] of the same metric.
+    ///
+    /// ```
+    /// use calipers_core::{Context, Plan, Samples, StateReader, StateWriter, accuracy};
+    ///
+    /// let mut samples = Samples::new();
+    /// (0..4).for_each(|id| drop(samples.push(id).score("match", if id < 3 { "C" } else { "I" })));
+    /// let (context, mut state) = (Context::default(), accuracy().start());
+    /// state.fold(&samples.points("match")?, &context)?;
+    /// let mut out = StateWriter::new();
+    /// state.save(&mut out)?;
+    /// let copy = accuracy().load(&mut StateReader::new(&out.finish()))?;
+    /// assert_eq!(copy.finish(&context)?.figure().expect("one figure").value, Ok(0.75));
+    /// # Ok::<(), calipers_core::Error>(())
+    /// ```
+    pub fn save(&self, out: &mut StateWriter) -> Result<(), Error> {
+        out.put(&self.tally);
+        self.metric.measure.save(self.inner.as_ref(), out).map_err(|error| self.metric.name_unsaved(error))?;
+        out.put(&self.clusters.is_some());
+        self.clusters.iter().for_each(|clusters| clusters.save(out));
+        Ok(())
+    }
+
     /// The answer.
     pub fn finish(self, context: &Context) -> Result<Answer, Error> {
+        let own = (!context.limits.is_empty())
+            .then(|| Context { ends: context.limits.ends_of(&self.metric.source), ..context.clone() });
+        let context = own.as_ref().unwrap_or(context);
         let finished = self.metric.measure.finish(self.inner, self.tally, context);
         let answer = finished.map_err(|error| error.at_metric_if_unnamed(&self.metric.name))?;
         Ok(match self.clusters {
             Some(clusters) => {
                 let confidence = self.metric.own_confidence().unwrap_or(context.confidence);
-                clusters.apply(answer, &context.cluster, self.metric.precision, confidence)
+                clusters.apply(answer, self.metric.precision, &context.ends, confidence)
             }
             // An error or an interval with its own clusters has its own key.
             None if context.cluster.is_empty() || self.metric.passes_on || self.metric.cluster().is_some() => answer,

@@ -1,7 +1,7 @@
 //! Metrics that need no more than the moments of the scores.
 
 use super::{Context, Measure, Metric, Tally};
-use crate::{Answer, Error, Evidence, Figure, Points};
+use crate::{Answer, Error, Evidence, Figure, Points, StateReader, StateWriter};
 use calipers_stats::Moments;
 
 /// A metric whose figure is a function of count, sum, sum of squares and range.
@@ -35,6 +35,15 @@ impl<F: Fn(&Moments, Tally, &Context) -> Figure + Send + Sync + 'static> Measure
     fn fold(&self, state: &mut Moments, points: &Points<'_>, context: &Context) -> Result<(), Error> {
         state.merge(&points.moments(context)?);
         Ok(())
+    }
+
+    fn save(&self, state: &Moments, out: &mut StateWriter) -> Result<(), Error> {
+        out.put(state);
+        Ok(())
+    }
+
+    fn load(&self, from: &mut StateReader<'_>) -> Result<Moments, Error> {
+        from.take()
     }
 
     fn merge(&self, state: &mut Moments, other: Moments) {

@@ -2,7 +2,9 @@
 
 use super::registry::Definition;
 use super::{Context, Measure, Metric, Tally};
-use crate::{About, Answer, Error, Family, Figure, Points, Reason, Undefined, Unit, Value, labels};
+use crate::{
+    About, Answer, Error, Family, Figure, Points, Reason, StateReader, StateWriter, Undefined, Unit, Value, labels,
+};
 use calipers_stats::threshold_test::Direction;
 use calipers_stats::{ExactSum, Moments, Undefined as NoStatistic};
 
@@ -160,6 +162,18 @@ impl Measure for Perplexity {
             state.used += u64::from(self.per_token || tokens > 0.0);
         }
         Ok(())
+    }
+
+    fn save(&self, state: &PerplexityState, out: &mut StateWriter) -> Result<(), Error> {
+        out.put(&state.used);
+        out.put(&state.tokens);
+        out.put(&state.log_probs);
+        out.put(&state.losses);
+        Ok(())
+    }
+
+    fn load(&self, from: &mut StateReader<'_>) -> Result<PerplexityState, Error> {
+        Ok(PerplexityState { used: from.take()?, tokens: from.take()?, log_probs: from.take()?, losses: from.take()? })
     }
 
     fn merge(&self, state: &mut PerplexityState, other: PerplexityState) {

@@ -4,7 +4,10 @@ use super::registry::Definition;
 use super::{Context, Measure, Metric, MetricBasis, Scope, Tally, View};
 use crate::data::scenario::latencies;
 use crate::metric::evidence::by_sample;
-use crate::{About, Answer, Caveat, Error, Evidence, Family, Figure, Points, Reason, Undefined, Unit};
+use crate::{
+    About, Answer, Caveat, Error, Evidence, Family, Figure, Points, Reason, StateReader, StateWriter, Undefined, Unit,
+    damaged,
+};
 use calipers_stats::quantile::{SortedValues, clustered_interval};
 
 const QUANTILE: About = About {
@@ -146,6 +149,32 @@ impl Measure for Quantile {
             state.samples += 1;
         }
         Ok(())
+    }
+
+    fn save(&self, state: &QuantileState, out: &mut StateWriter) -> Result<(), Error> {
+        out.floats(&state.values);
+        let mut last = 0;
+        for &sample in &state.sample {
+            out.put(&(sample - last));
+            last = sample;
+        }
+        out.put(&state.missing);
+        out.put(&state.samples);
+        Ok(())
+    }
+
+    fn load(&self, from: &mut StateReader<'_>) -> Result<QuantileState, Error> {
+        let values = from.floats()?;
+        let (mut sample, mut last) = (Vec::with_capacity(values.len()), 0u32);
+        for _ in &values {
+            last = last.checked_add(from.take()?).ok_or_else(|| damaged("a number is too large"))?;
+            sample.push(last);
+        }
+        let (missing, samples) = (from.take()?, from.take()?);
+        if !sample.is_empty() && last >= samples {
+            return Err(damaged("a sample lies outside its list"));
+        }
+        Ok(QuantileState { values, sample, missing, samples })
     }
 
     fn merge(&self, state: &mut QuantileState, other: QuantileState) {

@@ -1,12 +1,16 @@
 //! `ratio`.
 
+use super::interval::one_ended_needs;
 use super::registry::Definition;
 use super::sample_mean::{Known, finite_field};
-use super::{Context, Measure, Metric, Tally, ValueSource, View};
+use super::{Context, Measure, Metric, Tally, ValueSource, View, unit_of_field};
 use crate::data::scenario::ScoreFallback;
 use crate::metric::evidence::{by_sample, sums_of_given};
-use crate::{About, Answer, Caveat, Error, Evidence, Family, Figure, Points, RatioLimits, Unit};
-use calipers_stats::adjusted_ratio::adjusted_ratio;
+use crate::{
+    About, Answer, Caveat, Error, Evidence, Family, Figure, MetricEnds, Points, RatioLimits, StateReader, StateWriter,
+    Unit, ValueEnds, damaged,
+};
+use calipers_stats::adjusted_ratio::{adjusted_ratio, ratio_beside};
 use calipers_stats::bounded_ratio::{BoundedRatio, Term};
 use calipers_stats::ratio::{Ratio, ratio_of_sums};
 use calipers_stats::{Confidence, Interval, Method, Quantity, Undefined as NoStatistic};
@@ -18,8 +22,8 @@ const RATIO: About = About {
     tells: "What one unit of the denominator yields over the whole suite: quality per token, tokens per success.",
     misleads: "It is not the mean of the samples' ratios, which may be many times larger.",
     formula: "Σy / Σx over attempts that have both; undefined when Σx is 0.",
-    interval: "None, because nothing limits what an unseen sample adds. A gate of a policy that states `limits` has the \
-               interval of Gaffke's test, with samples as units.",
+    interval: "None, because nothing limits what an unseen sample adds. With `limits`, that of Gaffke's test, with samples as \
+               units.",
     example: "calipers score results.jsonl -m 'ratio(\"quality_score\", \"tokens_used\")'",
     unit: Unit::Ratio,
     range: "any",
@@ -79,6 +83,10 @@ impl Pairs for Fields {
         vec![self.numerator.clone(), self.denominator.clone()]
     }
 
+    fn is_not_negative(&self) -> bool {
+        unit_of_field(&self.numerator).range().0 == 0.0
+    }
+
     fn pairs(&self, points: &Points<'_>, context: &Context) -> Result<Known<(f64, f64)>, Error> {
         let numerators = finite_field(points, &self.numerator, context)?;
         let denominators = finite_field(points, &self.denominator, context)?;
@@ -107,6 +115,7 @@ pub(super) fn ratio_interval(
     limits: RatioLimits,
     attempts: u64,
     kind: UnitKind,
+    ends: &MetricEnds,
     confidence: Confidence,
 ) -> Result<Interval, NoStatistic> {
     let is_clustered = kind == UnitKind::Clusters;
@@ -114,8 +123,7 @@ pub(super) fn ratio_interval(
         let method = if is_clustered { Method::AdjustedClusterT } else { Method::AdjustedT };
         return adjusted_ratio(units, (0.0, 1.0), method, confidence);
     }
-    // Each value may have been on its side of the median by chance: n of them never show more than n coin flips could.
-    let need = (-confidence.tail().log2()).ceil() as u64;
+    let need = one_ended_needs(confidence);
     let have = units.len() as u64;
     if have < need {
         let what = if is_clustered { Quantity::Clusters } else { Quantity::Values };
@@ -124,14 +132,27 @@ pub(super) fn ratio_interval(
     let grades = attempts as f64;
     let is_within = |least: f64, most: f64| units.iter().all(|(y, _)| (least..=most).contains(y));
     let size = units.iter().map(|unit| unit.1).fold(0.0, f64::max);
+    let end = |of: &Option<ValueEnds>, end: fn(&ValueEnds) -> Option<f64>| of.as_ref().and_then(end);
+    let (low, high) = (end(&ends.value, |ends| ends.least), end(&ends.value, |ends| ends.most));
     let (least, most) = match limits {
-        RatioLimits::Amounts => (is_within(0.0, f64::INFINITY).then(|| Term::new(0.0, size)), None),
-        _ => (None, is_within(0.0, grades).then(|| Term::new(grades, 0.0))),
+        RatioLimits::Amounts => {
+            let natural = is_within(0.0, f64::INFINITY).then_some(0.0);
+            let term = |value: f64| Term::new(value * size, size);
+            (low.or(natural).map(term), high.map(term))
+        }
+        _ => {
+            let (of_grades, natural) =
+                (is_within(0.0, grades).then_some(1.0), is_within(0.0, f64::INFINITY).then_some(0.0));
+            // With a negative numerator, little of the denominator may be worse than much.
+            let worst = low.or(natural).filter(|low| *low >= 0.0).zip(end(&ends.per, |per| per.most));
+            let best = high.or(of_grades).map(|high| (high, end(&ends.per, |per| per.least).unwrap_or(0.0).max(0.0)));
+            let term = |(y, x): (f64, f64)| Term::new(y * grades, x * grades);
+            (worst.map(term), best.map(term))
+        }
     };
     let interval = if units.len() > UNITS_MAX {
-        let (numerators, denominators): (Vec<f64>, Vec<f64>) = units.iter().copied().unzip();
-        let both = ratio_of_sums(&numerators, &denominators, None)?.ratio.interval(confidence)?;
-        Interval { lower: both.lower.filter(|_| least.is_some()), upper: both.upper.filter(|_| most.is_some()), ..both }
+        let pair = |term: Term| (term.numerator, term.denominator);
+        ratio_beside(units, least.map(pair), most.map(pair), confidence)?
     } else {
         let terms = units.iter().map(|&(y, x)| Term::new(y, x));
         let interval = BoundedRatio::new(terms, least, most)?.interval(confidence);
@@ -156,6 +177,11 @@ pub(super) trait Pairs: Send + Sync + 'static {
     /// The fields whose values nothing limits.
     fn unlimited(&self) -> Vec<String> {
         Vec::new()
+    }
+
+    /// True when numerators cannot be negative.
+    fn is_not_negative(&self) -> bool {
+        Self::HAS_GRADES
     }
 
     /// The numerator and the denominator of each attempt, if it has both.
@@ -200,6 +226,24 @@ impl<P: Pairs> Measure for OfSums<P> {
         Ok(())
     }
 
+    fn save(&self, state: &RatioState, out: &mut StateWriter) -> Result<(), Error> {
+        out.floats(&state.numerators);
+        out.floats(&state.denominators);
+        out.put(&(state.n, state.missing));
+        out.put(&state.attempts_max);
+        out.put(&state.fallback);
+        Ok(())
+    }
+
+    fn load(&self, from: &mut StateReader<'_>) -> Result<RatioState, Error> {
+        let (numerators, denominators) = (from.floats()?, from.floats()?);
+        if numerators.len() != denominators.len() {
+            return Err(damaged("a numerator has no denominator"));
+        }
+        let (n, missing) = from.take()?;
+        Ok(RatioState { numerators, denominators, n, missing, attempts_max: from.take()?, fallback: from.take()? })
+    }
+
     fn merge(&self, state: &mut RatioState, other: RatioState) {
         state.numerators.extend(other.numerators);
         state.denominators.extend(other.denominators);
@@ -218,13 +262,27 @@ impl<P: Pairs> Measure for OfSums<P> {
         if figure.value.is_ok() {
             let units: Vec<(f64, f64)> = state.numerators.into_iter().zip(state.denominators).collect();
             let attempts = u64::from(state.attempts_max);
-            let interval = ratio_interval(&units, P::LIMITS, attempts, UnitKind::Samples, context.confidence);
+            let ends = &context.ends;
+            let interval = ratio_interval(&units, P::LIMITS, attempts, UnitKind::Samples, ends, context.confidence);
             if let Ok(mut interval) = interval {
                 // Of numbers that only happen to lie between 0 and 1, nothing says that the next one will.
-                interval.upper = interval.upper.filter(|_| P::LIMITS.is_share() || P::HAS_GRADES);
+                let is_stated =
+                    |end: fn(&ValueEnds) -> Option<f64>| ends.value.as_ref().is_some_and(|ends| end(ends).is_some());
+                let is_low = P::LIMITS.is_share() || self.0.is_not_negative() || is_stated(|ends| ends.least);
+                let is_high = P::LIMITS.is_share() || P::HAS_GRADES || is_stated(|ends| ends.most);
+                (interval.lower, interval.upper) =
+                    (interval.lower.filter(|_| is_low), interval.upper.filter(|_| is_high));
                 let (lower, upper) = (interval.lower.is_some(), interval.upper.is_some());
-                if !(lower && upper) {
-                    figure.caveats.push(Caveat::OpenInterval { fields: self.0.unlimited(), lower, upper });
+                if let Some(name) = ends.exceeded().filter(|_| !(lower && upper)) {
+                    figure.caveats.push(Caveat::ExceededLimit { name: name.to_owned(), lower, upper });
+                } else if !(lower && upper) {
+                    let stated = [&ends.value, &ends.per];
+                    let is_stated = |field: &String| {
+                        stated.iter().any(|ends| ends.as_ref().is_some_and(|ends| *ends.name == **field))
+                    };
+                    let mut fields = self.0.unlimited();
+                    fields.retain(|field| !is_stated(field));
+                    figure.caveats.push(Caveat::OpenInterval { fields, lower, upper });
                 }
                 figure.interval = Some(interval).filter(|_| lower || upper);
             }

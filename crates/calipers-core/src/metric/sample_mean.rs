@@ -1,10 +1,10 @@
 //! Means over samples of what attempts say besides scores.
 
-use super::interval::mean_figure;
+use super::interval::{field_figure, mean_figure};
 use super::{Context, Measure, Tally};
 use crate::data::scenario::ScoreFallback;
 use crate::metric::evidence::{by_sample, mean_of_given};
-use crate::{Answer, Error, Evidence, Points, Reason, Score, Undefined};
+use crate::{Answer, Error, Evidence, Points, Reason, Score, StateReader, StateWriter, Undefined};
 use calipers_stats::Moments;
 
 /// What is known of attempts, row by row.
@@ -29,6 +29,11 @@ pub(super) trait Averaged: Send + Sync + 'static {
 
     /// The metric, for messages.
     fn name(&self) -> &str;
+
+    /// The field whose values they are, if they may be anything.
+    fn field(&self) -> Option<&str> {
+        None
+    }
 
     /// The value of each attempt, if it has one.
     fn values(&self, points: &Points<'_>, context: &Context) -> Result<Known<f64>, Error>;
@@ -81,6 +86,19 @@ impl<A: Averaged> Measure for SampleMean<A> {
         Ok(())
     }
 
+    fn save(&self, state: &SampleMeanState, out: &mut StateWriter) -> Result<(), Error> {
+        out.put(&state.means);
+        out.put(&(state.missing, state.unreduced));
+        out.put(&state.fallback);
+        Ok(())
+    }
+
+    fn load(&self, from: &mut StateReader<'_>) -> Result<SampleMeanState, Error> {
+        let means = from.take()?;
+        let (missing, unreduced) = from.take()?;
+        Ok(SampleMeanState { means, missing, unreduced, fallback: from.take()? })
+    }
+
     fn merge(&self, state: &mut SampleMeanState, other: SampleMeanState) {
         state.means.merge(&other.means);
         state.missing += other.missing;
@@ -91,7 +109,10 @@ impl<A: Averaged> Measure for SampleMean<A> {
     fn finish(&self, state: SampleMeanState, _: Tally, context: &Context) -> Result<Answer, Error> {
         state.fallback.check(self.0.name())?;
         let tally = Tally { n: state.means.count(), missing: state.missing };
-        let mut figure = mean_figure(&state.means, tally, A::IS_SHARE, context);
+        let mut figure = match self.0.field() {
+            Some(field) if !context.inspect => field_figure(&state.means, tally, field, context),
+            _ => mean_figure(&state.means, tally, A::IS_SHARE, context),
+        };
         if tally.n == 0 && tally.missing > 0 {
             let why = match state.unreduced {
                 0 => A::NOTHING,

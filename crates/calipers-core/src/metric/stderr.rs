@@ -3,11 +3,14 @@
 use super::moments::of_moments;
 use super::registry::Definition;
 use super::{Context, Measure, Metric, Precision, Tally};
-use crate::data::points::{CodePlaces, RowKeys};
-use crate::{About, Answer, Caveat, Error, Family, Figure, Points, Unit, Value};
+use crate::data::column::Coded;
+use crate::data::points::{CodePlaces, NO_PLACE, RowKeys};
+use crate::{
+    About, Answer, Caveat, Error, Family, Figure, Points, StateReader, StateWriter, Stored, Unit, Value, damaged,
+};
 use calipers_stats::cluster::{ClusterEstimate, ClusterSums};
 use calipers_stats::threshold_test::Direction;
-use calipers_stats::{Moments, StatisticCaveat as Statistic, Undefined as NoStatistic};
+use calipers_stats::{ExactSum, Moments, StatisticCaveat as Statistic, Undefined as NoStatistic};
 use hashbrown::HashMap;
 
 const STDERR: About = About {
@@ -106,6 +109,15 @@ impl Measure for Clustered {
         state.fold(points, &self.key, "stderr", context)
     }
 
+    fn save(&self, state: &Clusters, out: &mut StateWriter) -> Result<(), Error> {
+        out.put(state);
+        Ok(())
+    }
+
+    fn load(&self, from: &mut StateReader<'_>) -> Result<Clusters, Error> {
+        from.take()
+    }
+
     fn merge(&self, state: &mut Clusters, other: Clusters) {
         state.merge(other);
     }
@@ -144,10 +156,53 @@ fn no_spread(moments: &Moments) -> Option<Caveat> {
 pub(super) struct Clusters {
     pub(super) all: Moments,
     pub(super) sums: ClusterSums,
+    /// The name of each cluster, by its place in the sums.
     names: Vec<Value>,
+    /// In place of names, texts of a table by their codes. Nobody has looked at them yet.
+    given: Option<GivenNames>,
     /// Filled only when a second shard arrives.
     places: HashMap<Value, u32>,
     known: CodePlaces,
+}
+
+/// Names of clusters that are texts of one table.
+struct GivenNames {
+    /// Only its texts are used.
+    texts: Coded,
+    /// The text of each place.
+    codes: Vec<u32>,
+}
+
+impl GivenNames {
+    fn names(&self) -> Vec<Value> {
+        let texts = self.texts.dictionary();
+        self.codes.iter().map(|&code| texts[code as usize].clone()).collect()
+    }
+}
+
+impl Stored for Clusters {
+    fn save(&self, out: &mut StateWriter) {
+        out.put(&self.all);
+        match &self.given {
+            Some(given) => out.put(&given.names()),
+            None => out.put(&self.names),
+        }
+        out.length(self.sums.entries().len());
+        for (sum, count) in self.sums.entries() {
+            out.put(sum);
+            out.put(&count);
+        }
+    }
+
+    fn load(from: &mut StateReader<'_>) -> Result<Self, Error> {
+        let (all, names): (Moments, Vec<Value>) = (from.take()?, from.take()?);
+        let entries: Vec<(ExactSum, u64)> = from.take()?;
+        if entries.len() > names.len() {
+            return Err(damaged("a cluster has no name"));
+        }
+        let sums = ClusterSums::from_entries(entries);
+        Ok(Self { all, sums, names, ..Self::default() })
+    }
 }
 
 impl Clusters {
@@ -159,6 +214,14 @@ impl Clusters {
         context: &Context,
     ) -> Result<(), Error> {
         let one_each = "one cluster a value, by construction";
+        if let Some((codes, labels)) = points.given_clusters(key, metric)?
+            && let Some(places) = self.given_places(&codes, labels)
+        {
+            self.all.merge(&points.moments(context)?);
+            self.sums.extend(&places, &points.floats(context)?).expect(one_each);
+            return Ok(());
+        }
+        self.list_names();
         if self.names.is_empty() {
             let RowKeys { codes, names } = points.clusters(key, metric)?;
             self.all = points.moments(context)?;
@@ -175,21 +238,51 @@ impl Clusters {
         Ok(())
     }
 
+    /// The place of each row, if all names so far are texts of the same table.
+    fn given_places(&mut self, codes: &[u32], labels: &Coded) -> Option<Vec<u32>> {
+        if self.is_empty() {
+            self.given = Some(GivenNames { texts: labels.with_codes(Vec::new()), codes: Vec::new() });
+        }
+        let given = self.given.as_mut().filter(|given| given.texts.lineage().is(labels.lineage()))?;
+        let known = self.known.of(labels);
+        Some(codes.iter().map(|&code| given_place(code, &mut known[code as usize], &mut given.codes)).collect())
+    }
+
+    fn is_empty(&self) -> bool {
+        self.names.is_empty() && self.given.is_none()
+    }
+
+    /// Looks at given names, so that others can be added.
+    fn list_names(&mut self) {
+        if let Some(given) = self.given.take() {
+            self.names = given.names();
+        }
+    }
+
     fn make_places(&mut self) {
+        self.list_names();
         if self.places.is_empty() {
             self.places = self.names.iter().cloned().zip(0..).collect();
         }
     }
 
-    pub(super) fn merge(&mut self, other: Self) {
-        if self.names.is_empty() {
+    pub(super) fn merge(&mut self, mut other: Self) {
+        if self.is_empty() {
             *self = other;
             return;
         }
         self.all.merge(&other.all);
+        let every = "every cluster has a place";
+        if let Some(theirs) = &other.given
+            && let Some(map) = self.given_places(&theirs.codes, &theirs.texts)
+        {
+            self.sums.merge(&other.sums, &map).expect(every);
+            return;
+        }
         self.make_places();
+        other.list_names();
         let map: Vec<u32> = other.names.iter().map(|name| self.place(name)).collect();
-        self.sums.merge(&other.sums, &map).expect("every cluster has a place");
+        self.sums.merge(&other.sums, &map).expect(every);
     }
 
     fn place(&mut self, name: &Value) -> u32 {
@@ -209,5 +302,93 @@ impl Clusters {
     /// Sum and count of each cluster.
     pub(super) fn totals(&self) -> Vec<(f64, u64)> {
         self.sums.totals().collect()
+    }
+}
+
+/// The place of a code, which is the next one if it has none yet.
+fn given_place(code: u32, known: &mut u32, codes: &mut Vec<u32>) -> u32 {
+    if *known == NO_PLACE {
+        *known = codes.len() as u32;
+        codes.push(code);
+    }
+    *known
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Cells, DistinctTexts, Plan, Samples, Table};
+
+    /// Where the names of a shard's clusters come from.
+    #[derive(Clone, Copy, Debug)]
+    enum Names {
+        Pushed,
+        OneTable,
+        OtherTable,
+    }
+
+    /// Two hundred samples from this one on, in clusters that other shards have too.
+    fn shard(first: i64, clusters: &Cells, names: Names) -> Samples {
+        let ids: Vec<i64> = (first..first + 200).collect();
+        let code = |id: i64| (id * 31 % 97) as u32;
+        let mut cells = match names {
+            Names::Pushed => Cells::labels(),
+            Names::OneTable => clusters.clone(),
+            Names::OtherTable => {
+                Cells::of_texts(DistinctTexts::new(texts().iter().map(String::as_str)).expect("distinct"))
+            }
+        };
+        if !cells.extend_codes(ids.iter().map(|&id| code(id))) {
+            ids.iter().for_each(|&id| cells.push_text(&texts()[code(id) as usize]));
+        }
+        let scores = ids.iter().map(|&id| (id * 7919 % 1000) as f64 / 1000.0).collect();
+        let mut table = Table::with_numbers(ids);
+        table.score("judge", None, Cells::floats(scores));
+        table.metadata("document", cells);
+        Samples::from(table)
+    }
+
+    fn texts() -> Vec<String> {
+        (0..97).rev().map(|place| format!("document {place}")).collect()
+    }
+
+    #[test]
+    fn clusters_are_the_same_wherever_their_names_come_from() {
+        use Names::{OneTable, OtherTable, Pushed};
+        let one = Cells::of_texts(DistinctTexts::new(texts().iter().map(String::as_str)).expect("distinct"));
+        let plan = Plan::new().metrics([stderr_clustered("document")]);
+        let measure = |shards: [Names; 3], is_folded: bool, is_saved: bool| {
+            let mut whole = plan.start();
+            for (names, first) in shards.into_iter().zip([0, 200, 400]) {
+                let samples = shard(first, &one, names);
+                if is_folded {
+                    whole.fold(&samples).expect("folds");
+                    continue;
+                }
+                let mut part = plan.start();
+                part.fold(&samples).expect("folds");
+                if is_saved {
+                    let mut out = StateWriter::new();
+                    part.save(&mut out).expect("saves");
+                    part = plan.load(&mut StateReader::new(&out.finish())).expect("loads");
+                }
+                whole.merge(part);
+            }
+            let results = whole.finish().expect("finishes");
+            let figure = results.figure("judge", "stderr").expect("asked for").clone();
+            (figure.value.expect("defined").to_bits(), figure.details)
+        };
+        let want = measure([Pushed; 3], true, false);
+        for shards in [
+            [OneTable; 3],
+            [OneTable, OtherTable, Pushed],
+            [Pushed, OneTable, OneTable],
+            [OtherTable, OneTable, OneTable],
+            [OneTable, OneTable, Pushed],
+        ] {
+            for (is_folded, is_saved) in [(true, false), (false, false), (false, true)] {
+                assert_eq!(measure(shards, is_folded, is_saved), want, "{shards:?}");
+            }
+        }
     }
 }

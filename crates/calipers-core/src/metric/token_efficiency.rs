@@ -19,7 +19,7 @@ const TOKEN_EFFICIENCY: About = About {
     formula: "quality_score / tokens_used, each summed over attempts that have both. Without a `quality_score`, the \
               scenario score is used, or else the only score. Undefined for zero tokens.",
     interval: "An upper end only, by Gaffke's test with samples as units, because nothing limits how many tokens an unseen \
-               sample uses. A gate of a policy that states `limits` has both ends. None below six samples.",
+               sample uses. With `limits`, both ends. None below six samples.",
     example: "calipers score results.jsonl -m token_efficiency",
     unit: Unit::Ratio,
     range: "≥ 0 quality per token",

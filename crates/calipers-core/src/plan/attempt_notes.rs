@@ -1,11 +1,11 @@
 //! What is noticed about attempts while they are reduced: ties, too few of them, unknown labels.
 
 use crate::reduce::{AttemptGroups, ReduceRule};
-use crate::{Caveat, Context, Points, Reducer, Value};
+use crate::{Caveat, Context, Error, Points, Reducer, StateReader, StateWriter, Stored, Value};
 use calipers_stats::StatisticCaveat as Statistic;
 
 /// What is noticed about the attempts on the way.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct AttemptNotes {
     /// Samples whose mode is decided by the order of attempts.
     ties: u64,
@@ -19,6 +19,22 @@ pub(super) struct AttemptNotes {
     unknown: Option<String>,
     /// Rows and samples, when attempts are rows.
     pub(super) pooled: Option<(u64, u64)>,
+}
+
+impl Stored for AttemptNotes {
+    fn save(&self, out: &mut StateWriter) {
+        out.put(&(self.ties, self.too_few));
+        out.put(&self.attempts_max);
+        out.put(&self.varied);
+        out.put(&self.unknown);
+        out.put(&self.pooled);
+    }
+
+    fn load(from: &mut StateReader<'_>) -> Result<Self, Error> {
+        let (ties, too_few) = from.take()?;
+        let (attempts_max, varied) = from.take()?;
+        Ok(Self { ties, too_few, attempts_max, varied, unknown: from.take()?, pooled: from.take()? })
+    }
 }
 
 impl AttemptNotes {
@@ -67,9 +83,10 @@ impl AttemptNotes {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
         };
-        if let (Some(mine), Some(theirs)) = (&mut self.pooled, other.pooled) {
-            *mine = (mine.0 + theirs.0, mine.1 + theirs.1);
-        }
+        self.pooled = match (self.pooled, other.pooled) {
+            (Some(mine), Some(theirs)) => Some((mine.0 + theirs.0, mine.1 + theirs.1)),
+            (mine, theirs) => mine.or(theirs),
+        };
     }
 
     pub(super) fn caveats(&self, reducer: Option<&Reducer>) -> Vec<Caveat> {

@@ -15,8 +15,10 @@ pub use run_report::{RecordedResult, Report, RunReport, SampleCounts};
 pub(crate) use state_block::finish_one;
 
 use crate::metric::{State, is_in_a_cluster, two_sided};
+use crate::value_limits::LimitWatch;
 use crate::{
-    Caveat, Context, Error, ErrorKind, Labels, Metric, Reducer, Samples, Seed, View, accuracy, mean_score, stderr,
+    Caveat, Context, Error, ErrorKind, Labels, Metric, Reducer, Samples, Seed, StateReader, StateWriter, ValueLimit,
+    ValueLimits, View, accuracy, damaged, mean_score, stderr,
 };
 use figure_names::run_result;
 use indexmap::IndexMap;
@@ -55,6 +57,8 @@ pub struct Plan {
     run_scorers: Vec<Arc<str>>,
     context: Context,
     keep_reductions: bool,
+    /// True when parts are folded that do not know which scorers the others have.
+    in_parts: bool,
 }
 
 /// How many attempts each sample has, and how they are reduced.
@@ -227,6 +231,13 @@ impl Plan {
         self
     }
 
+    /// The least and the most that the values of attempts can be: what bounds the mean of values without a natural limit.
+    #[must_use]
+    pub fn limits(mut self, limits: ValueLimits) -> Self {
+        self.context.limits = limits;
+        self
+    }
+
     /// The score from which an attempt has passed, for metrics that do not say so themselves.
     #[must_use]
     pub fn pass_threshold(mut self, threshold: Option<f64>) -> Self {
@@ -238,6 +249,36 @@ impl Plan {
     #[must_use]
     pub fn keep_reductions(mut self) -> Self {
         self.keep_reductions = true;
+        self
+    }
+
+    /// For parts that are folded apart, such as on several machines, and that do not know which scorers the others have. A
+    /// sample that a scorer of another part has not looked at is missing to it, as it would be in one place.
+    ///
+    /// ```
+    /// use calipers_core::{Plan, Samples, StateReader, StateWriter, accuracy};
+    ///
+    /// let plan = Plan::new().metrics([accuracy()]).in_parts();
+    /// let part = |id: i64, scorer: &str| {
+    ///     let mut samples = Samples::new();
+    ///     samples.push(id).score(scorer, "C");
+    ///     let mut part = plan.start();
+    ///     part.fold(&samples)?;
+    ///     let mut out = StateWriter::new();
+    ///     part.save(&mut out)?;
+    ///     Ok::<_, calipers_core::Error>(out.finish())
+    /// };
+    /// let (here, there) = (part(1, "match")?, part(2, "judge")?);
+    /// let mut whole = plan.load(&mut StateReader::new(&here))?;
+    /// whole.merge(plan.load(&mut StateReader::new(&there))?);
+    /// let results = whole.finish()?;
+    /// let accuracy = results.figure("judge", "accuracy").expect("asked for");
+    /// assert_eq!((accuracy.n, accuracy.missing), (1, 1));
+    /// # Ok::<(), calipers_core::Error>(())
+    /// ```
+    #[must_use]
+    pub fn in_parts(mut self) -> Self {
+        self.in_parts = true;
         self
     }
 
@@ -293,6 +334,9 @@ impl Plan {
             run_attempts: 0,
             keys: BTreeSet::new(),
             alone: 0,
+            watch: LimitWatch::default(),
+            absent: (self.in_parts && !self.context.inspect)
+                .then(|| self.views_of(&Arc::from(""), &self.general_specs())),
         };
         for scorer in self.scorers.keys() {
             partial.scorers.insert(scorer.clone(), self.views(scorer));
@@ -300,9 +344,88 @@ impl Plan {
         partial
     }
 
+    /// What a part with the same plan has written with [`Partial::save`]. Fails on anything else, as far as it can be told:
+    /// where parts are stored, their plans have to be compared.
+    pub fn load(&self, from: &mut StateReader<'_>) -> Result<Partial<'_>, Error> {
+        let mut partial = self.start();
+        partial.scorers = IndexMap::new();
+        for _ in 0..from.length()? {
+            let scorer: Arc<str> = from.take()?;
+            let mut views = self.views(&scorer);
+            views.iter_mut().try_for_each(|view| view.load(from, &self.context))?;
+            partial.scorers.insert(scorer, views);
+        }
+        if self.scorers.keys().any(|scorer| !partial.scorers.contains_key(scorer)) {
+            return Err(damaged("a scorer of the plan is not there"));
+        }
+        for view in partial.absent.iter_mut().flatten() {
+            view.load(from, &self.context)?;
+        }
+        for state in partial.run.iter_mut().chain(&mut partial.stand_ins) {
+            *state = state.metric().load(from)?;
+        }
+        (partial.attempts, partial.errored) = from.take()?;
+        (partial.ran, partial.run_attempts) = from.take()?;
+        partial.looked_at = from.list(StateReader::take)?.into_iter().collect();
+        (partial.fields, partial.keys) = from.take()?;
+        partial.alone = from.take()?;
+        if !self.context.limits.is_empty() {
+            partial.watch = LimitWatch::load(from)?;
+        }
+        let is_counted = partial.errored <= partial.attempts;
+        if is_counted { Ok(partial) } else { Err(damaged("counts contradict one another")) }
+    }
+
+    /// Everything that moves the figures, by name: parts whose plans differ in any of it cannot be merged. What a function of
+    /// the user's computes is not among it.
+    #[must_use]
+    pub fn describe(&self) -> Vec<(&'static str, String)> {
+        let spec = |spec: &MetricSpec| match spec {
+            MetricSpec::One(metric) => metric.describe(),
+            MetricSpec::Keyed(keys) => {
+                let of_key = |(key, metrics): &(String, Vec<Metric>)| {
+                    let metrics: Vec<String> = metrics.iter().map(Metric::describe).collect();
+                    format!("{key:?}: [{}]", metrics.join(", "))
+                };
+                format!("{{{}}}", keys.iter().map(of_key).collect::<Vec<_>>().join(", "))
+            }
+        };
+        let list = |specs: &[MetricSpec]| specs.iter().map(spec).collect::<Vec<_>>().join(", ");
+        let mut scorers: Vec<String> =
+            self.scorers.iter().map(|(name, specs)| format!("{name:?}: [{}]", list(specs))).collect();
+        scorers.sort_unstable();
+        let reducers = |reducers: &Vec<Reducer>| {
+            let names: Vec<&str> = reducers.iter().map(Reducer::name).collect();
+            if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+        };
+        let context = &self.context;
+        let limit = |limit: &ValueLimit| format!("{:?}: {}..{}", limit.name, limit.least, limit.most);
+        vec![
+            ("metrics", self.metrics.as_deref().map_or_else(|| "recorded".to_owned(), list)),
+            ("scorers", scorers.join(", ")),
+            ("reducers", self.reducers.as_ref().map_or_else(|| "mean".to_owned(), reducers)),
+            ("level", context.confidence.level().to_string()),
+            ("seed", context.seed.0.to_string()),
+            ("labels", format!("{:?}", context.labels)),
+            (
+                "pass threshold",
+                context.pass_threshold.map_or_else(|| "1".to_owned(), |threshold| threshold.to_string()),
+            ),
+            ("cluster", context.cluster.join(", ")),
+            ("limits", context.limits.iter().map(limit).collect::<Vec<_>>().join(", ")),
+            ("compatibility", if context.inspect { "inspect" } else { "none" }.to_owned()),
+            ("reductions", if self.keep_reductions { "kept" } else { "not kept" }.to_owned()),
+        ]
+    }
+
+    /// The metrics of scorers that the plan does not name.
+    fn general_specs(&self) -> Vec<MetricSpec> {
+        self.metrics.clone().unwrap_or_else(|| vec![accuracy().into(), stderr().into()])
+    }
+
     fn specs(&self, scorer: &str) -> Vec<MetricSpec> {
-        let declared = self.metrics.as_ref().or_else(|| self.scorers.get(scorer));
-        let specs = declared.cloned().unwrap_or_else(|| vec![accuracy().into(), stderr().into()]);
+        let declared = self.scorers.get(scorer).filter(|_| self.metrics.is_none());
+        let specs = declared.cloned().unwrap_or_else(|| self.general_specs());
         let for_all = specs.iter().flat_map(MetricSpec::metrics).all(|metric| metric.is_for(scorer));
         if for_all { specs } else { keep(&specs, |metric| metric.is_for(scorer)) }
     }
@@ -327,19 +450,22 @@ impl Plan {
 
     /// The ways in which a scorer's attempts are looked at, with the metrics of each.
     fn views(&self, scorer: &Arc<str>) -> Vec<ScoreState> {
-        let specs = self.specs(scorer);
+        self.views_of(scorer, &self.specs(scorer))
+    }
+
+    fn views_of(&self, scorer: &Arc<str>, specs: &[MetricSpec]) -> Vec<ScoreState> {
         // One entry by key alone stands for a scorer that declares a map of metrics; the rest are lists, of which one
         // without keys is the empty one.
-        let is_map = matches!(&specs[..], [MetricSpec::Keyed(keys)] if !keys.is_empty());
+        let is_map = matches!(specs, [MetricSpec::Keyed(keys)] if !keys.is_empty());
         let listed = self.context.inspect && !is_map;
         let view =
             |reducer, label, specs: &[MetricSpec]| ScoreState::new(scorer.clone(), reducer, label, specs, listed);
         if self.reducers.as_ref().is_some_and(Vec::is_empty) {
-            let all = keep(&specs, |metric| metric.rows() != View::Attempts);
+            let all = keep(specs, |metric| metric.rows() != View::Attempts);
             return (listed || !all.is_empty()).then(|| view(None, None, &all)).into_iter().collect();
         }
-        let reduced = keep(&specs, |metric| matches!(metric.rows(), View::Auto | View::Reduced));
-        let unreduced = keep(&specs, |metric| metric.rows() == View::Unreduced);
+        let reduced = keep(specs, |metric| matches!(metric.rows(), View::Auto | View::Reduced));
+        let unreduced = keep(specs, |metric| metric.rows() == View::Unreduced);
         let mut views = Vec::new();
         if !reduced.is_empty() {
             match &self.reducers {
@@ -407,6 +533,10 @@ pub struct Partial<'a> {
     keys: BTreeSet<Arc<str>>,
     /// Samples that are in no cluster of others, since they have no value of its keys.
     alone: u64,
+    /// The values that limits are stated for.
+    watch: LimitWatch,
+    /// What all samples are to a scorer that has looked at none of them, where other parts may have such scorers.
+    absent: Option<Vec<ScoreState>>,
 }
 
 impl Partial<'_> {
@@ -414,6 +544,7 @@ impl Partial<'_> {
     pub fn fold(&mut self, samples: &Samples) -> Result<(), Error> {
         let plan = self.plan;
         self.fold_clusters(samples)?;
+        self.watch.fold(samples, &plan.context);
         for scorer in samples.scorers() {
             let points = samples.points(scorer)?;
             plan.check_reduction(scorer, &points)?;
@@ -431,6 +562,7 @@ impl Partial<'_> {
                 views.iter_mut().try_for_each(|view| view.fold(&none, false, &plan.context))?;
             }
         }
+        self.fold_absent(samples, samples)?;
         let counts = samples.counts();
         self.ran += counts.total - counts.errored;
         self.attempts += samples.attempts() as u64;
@@ -458,6 +590,18 @@ impl Partial<'_> {
                 view.fold(&samples.no_points(scorer), false, &plan.context)?;
             }
         }
+        self.fold_absent(other_samples, attempts)
+    }
+
+    /// Notes samples as missing to scorers that only other parts have.
+    fn fold_absent(&mut self, samples: &Samples, attempts: &Samples) -> Result<(), Error> {
+        let Some(views) = &mut self.absent else { return Ok(()) };
+        for view in views {
+            let rows = if view.is_reduced() { samples } else { attempts };
+            if !rows.is_empty() {
+                view.fold(&rows.no_points(&Arc::from("")), false, &self.plan.context)?;
+            }
+        }
         Ok(())
     }
 
@@ -474,15 +618,65 @@ impl Partial<'_> {
         Ok(())
     }
 
+    /// Writes what has been seen, for [`Plan::load`] of the same plan.
+    pub fn save(&self, out: &mut StateWriter) -> Result<(), Error> {
+        out.length(self.scorers.len());
+        for (scorer, views) in &self.scorers {
+            out.put(scorer);
+            views.iter().try_for_each(|view| view.save(out))?;
+        }
+        self.absent.iter().flatten().try_for_each(|view| view.save(out))?;
+        self.run.iter().chain(&self.stand_ins).try_for_each(|state| state.save(out))?;
+        out.put(&(self.attempts, self.errored));
+        out.put(&(self.ran, self.run_attempts));
+        out.length(self.looked_at.len());
+        for (scorer, samples) in &self.looked_at {
+            out.put(scorer);
+            out.put(samples);
+        }
+        out.put(&self.fields);
+        out.put(&self.keys);
+        out.put(&self.alone);
+        if !self.plan.context.limits.is_empty() {
+            self.watch.save(out);
+        }
+        Ok(())
+    }
+
+    /// What all samples are to a scorer that has looked at none of them.
+    fn absent_views(&self, scorer: &Arc<str>) -> Option<Vec<ScoreState>> {
+        let absent = self.absent.as_ref()?;
+        let mut views = self.plan.views(scorer);
+        // A state that was started here can be written and read back.
+        views.iter_mut().try_for_each(|view| view.copy_absent(absent)).ok()?;
+        Some(views)
+    }
+
     /// Folds in what another part of the same plan has seen.
-    pub fn merge(&mut self, other: Self) {
-        for (scorer, theirs) in other.scorers {
+    pub fn merge(&mut self, mut other: Self) {
+        let known: Vec<Arc<str>> = self.scorers.keys().cloned().collect();
+        for scorer in known {
+            if !other.scorers.contains_key(&scorer)
+                && let Some(absent) = other.absent_views(&scorer)
+            {
+                other.scorers.insert(scorer, absent);
+            }
+        }
+        for (scorer, theirs) in std::mem::take(&mut other.scorers) {
+            if !self.scorers.contains_key(&scorer)
+                && let Some(absent) = self.absent_views(&scorer)
+            {
+                self.scorers.insert(scorer.clone(), absent);
+            }
             match self.scorers.get_mut(&scorer) {
                 Some(mine) => mine.iter_mut().zip(theirs).for_each(|(mine, theirs)| mine.merge(theirs)),
                 None => {
                     self.scorers.insert(scorer, theirs);
                 }
             }
+        }
+        if let (Some(mine), Some(theirs)) = (&mut self.absent, other.absent) {
+            mine.iter_mut().zip(theirs).for_each(|(mine, theirs)| mine.merge(theirs));
         }
         let (states, others) = (self.run.iter_mut().chain(&mut self.stand_ins), other.run.into_iter());
         states.zip(others.chain(other.stand_ins)).for_each(|(mine, theirs)| mine.merge(theirs));
@@ -496,11 +690,12 @@ impl Partial<'_> {
         self.run_attempts += other.run_attempts;
         self.keys.extend(other.keys);
         self.alone += other.alone;
+        self.watch.merge(other.watch);
     }
 
     /// The results.
     pub fn finish(mut self) -> Result<Results, Error> {
-        let context = &self.plan.context;
+        let context = &Context { limits: self.watch.tell(&self.plan.context.limits), ..self.plan.context.clone() };
         if self.looked_at.is_empty() {
             let known = self.fields.iter().collect();
             let stand_ins = self.stand_ins.drain(..).filter(|state| state.metric().has_field_among(&known));
@@ -534,6 +729,7 @@ impl Partial<'_> {
             level: context.confidence.level(),
             seed: context.seed,
             cluster: context.cluster.clone(),
+            limits: self.plan.context.limits.clone(),
             inspect: context.inspect,
         };
         if self.alone > 0 {

@@ -1,6 +1,6 @@
 //! What a plan found, named as Inspect names it.
 
-use crate::{Caveat, Figure, SampleId, Score, Seed, Undefined, Unit, Value};
+use crate::{Caveat, Figure, SampleId, Score, Seed, Undefined, Unit, Value, ValueLimits};
 use indexmap::IndexMap;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -24,6 +24,8 @@ pub struct Results {
     pub seed: Seed,
     /// The metadata by whose values samples go together; none where they are independent.
     pub cluster: Vec<Arc<str>>,
+    /// The least and the most that the values of attempts can be, as the caller stated them.
+    pub limits: ValueLimits,
     /// True when figures are to be shown as Inspect shows them, with its placeholders.
     pub inspect: bool,
 }

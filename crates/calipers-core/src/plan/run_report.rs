@@ -1,6 +1,6 @@
 //! Results and where they come from. Renderers show a report and compute nothing.
 
-use crate::{Caveat, Results, Samples};
+use crate::{Caveat, Error, Results, Samples, StateReader, StateWriter, Stored};
 use calipers_stats::Interval;
 
 /// The results of several runs, side by side.
@@ -53,6 +53,18 @@ pub struct SampleCounts {
     pub unscored: u64,
     /// Those without a score of which an attempt ended in an error.
     pub errored: u64,
+}
+
+impl Stored for SampleCounts {
+    fn save(&self, out: &mut StateWriter) {
+        out.put(&(self.total, self.scored));
+        out.put(&(self.unscored, self.errored));
+    }
+
+    fn load(from: &mut StateReader<'_>) -> Result<Self, Error> {
+        let ((total, scored), (unscored, errored)) = (from.take()?, from.take()?);
+        Ok(Self { total, scored, unscored, errored })
+    }
 }
 
 impl std::ops::AddAssign for SampleCounts {

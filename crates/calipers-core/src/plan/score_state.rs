@@ -3,8 +3,8 @@
 use super::attempt_notes::AttemptNotes;
 use super::state_block::{KeyedBlock, StateBlock};
 use super::{MetricSpec, Reduction, Results, ScoreResult};
-use crate::metric::Split;
-use crate::{Context, Error, Points, Reducer, SampleId, Score};
+use crate::metric::{Split, State};
+use crate::{Context, Error, Points, Reducer, SampleId, Score, StateReader, StateWriter};
 use std::sync::Arc;
 
 /// The states of one scorer's metrics under one reducer.
@@ -16,6 +16,8 @@ pub(super) struct ScoreState {
     keyed: Vec<KeyedBlock>,
     reduced: Vec<(SampleId, Score)>,
     notes: AttemptNotes,
+    /// Rows that were folded in, with a score or without.
+    rows: u64,
 }
 
 impl ScoreState {
@@ -38,7 +40,7 @@ impl ScoreState {
         }
         let simple =
             (always_whole || !simple.is_empty()).then(|| StateBlock { states: simple, ..StateBlock::default() });
-        Self { scorer, reducer, label, simple, keyed, reduced: Vec::new(), notes: AttemptNotes::default() }
+        Self { scorer, reducer, label, simple, keyed, reduced: Vec::new(), notes: AttemptNotes::default(), rows: 0 }
     }
 
     /// True when a row is a sample, false when it is an attempt.
@@ -60,16 +62,27 @@ impl ScoreState {
             let scores = (0..rows.len()).map(|row| (rows.sample_id(row), rows.scores().score(row)));
             self.reduced.extend(scores);
         }
-        // Inspect counts no sample that its scorers did not look at.
-        let rows = match &self.reducer {
-            _ if context.inspect => rows,
-            Some(_) => rows.with_absent_samples(),
-            None => rows.with_absent_attempts(),
+        // Inspect counts no sample that its scorers did not look at. There may be as many scorers as samples, so that those
+        // without a score are listed only where it matters which they are.
+        let needs_rows = self.simple.iter().flat_map(|block| &block.states).any(State::tells_missing_apart);
+        let (rows, absent) = match &self.reducer {
+            _ if context.inspect => (rows, 0),
+            Some(_) if needs_rows => (rows.with_absent_samples(), 0),
+            None if needs_rows => (rows.with_absent_attempts(), 0),
+            Some(_) => {
+                let absent = rows.samples().len().saturating_sub(rows.len()) as u64;
+                (rows, absent)
+            }
+            None => {
+                let absent = rows.samples().attempts().saturating_sub(rows.len()) as u64;
+                (rows, absent)
+            }
         };
+        self.rows += rows.len() as u64 + absent;
         if let Some(block) = &mut self.simple {
-            block.fold(&Split::new(&rows), context)?;
+            block.fold(&Split { absent, ..Split::new(&rows) }, context)?;
         }
-        self.keyed.iter_mut().try_for_each(|block| block.fold(&rows, context))
+        self.keyed.iter_mut().try_for_each(|block| block.fold(&rows, absent, context))
     }
 
     pub(super) fn merge(&mut self, other: Self) {
@@ -82,6 +95,41 @@ impl ScoreState {
         }
         self.reduced.extend(other.reduced);
         self.notes.merge(other.notes);
+        self.rows += other.rows;
+    }
+
+    pub(super) fn save(&self, out: &mut StateWriter) -> Result<(), Error> {
+        self.simple.as_ref().map_or(Ok(()), |block| block.save(out))?;
+        self.keyed.iter().try_for_each(|block| block.save(out))?;
+        out.put(&self.reduced);
+        out.put(&self.notes);
+        out.put(&self.rows);
+        Ok(())
+    }
+
+    /// Reads what a state of the same scorer, reducer and metrics has written.
+    pub(super) fn load(&mut self, from: &mut StateReader<'_>, context: &Context) -> Result<(), Error> {
+        self.simple.as_mut().map_or(Ok(()), |block| block.load(from))?;
+        self.keyed.iter_mut().try_for_each(|block| block.load(from, context))?;
+        self.reduced = from.take()?;
+        self.notes = from.take()?;
+        self.rows = from.take()?;
+        Ok(())
+    }
+
+    /// Takes over, for a scorer that has looked at none of the samples, what was noted of them.
+    pub(super) fn copy_absent(&mut self, absent: &[Self]) -> Result<(), Error> {
+        let is_alike = |other: &&Self| other.label == self.label && other.is_reduced() == self.is_reduced();
+        let Some(other) = absent.iter().find(is_alike) else { return Ok(()) };
+        if let (Some(mine), Some(theirs)) = (&mut self.simple, &other.simple) {
+            mine.copy_absent(theirs)?;
+        }
+        for mine in &mut self.keyed {
+            mine.unscored = other.rows;
+        }
+        self.rows = other.rows;
+        self.notes = other.notes.clone();
+        Ok(())
     }
 
     pub(super) fn finish(self, results: &mut Results, keep: bool, context: &Context) -> Result<(), Error> {
@@ -94,6 +142,11 @@ impl ScoreState {
             });
         }
         let pooled = self.notes.pooled.filter(|(attempts, samples)| attempts > samples);
+        let own = (!context.limits.is_empty()).then(|| {
+            let limits = context.limits.for_scorer(&self.scorer, self.reducer.as_ref());
+            Context { limits, ..context.clone() }
+        });
+        let context = own.as_ref().unwrap_or(context);
         let finish = |name: String, block: StateBlock, keyed: bool| -> Result<ScoreResult, Error> {
             Ok(ScoreResult {
                 name,

@@ -5,7 +5,10 @@ use super::figure_names::FigureNames;
 use super::glob;
 use crate::data::scores::Values;
 use crate::metric::{Precision, Split, State};
-use crate::{Answer, Caveat, Context, Error, ErrorKind, Figure, Metric, Points, Reason, SampleId, Undefined, Value};
+use crate::{
+    Answer, Caveat, Context, Error, ErrorKind, Figure, Metric, Points, Reason, SampleId, StateReader, StateWriter,
+    Undefined, Value, damaged,
+};
 use calipers_stats::StatisticCaveat;
 use indexmap::{IndexMap, IndexSet};
 use std::collections::{BTreeMap, BTreeSet};
@@ -46,7 +49,7 @@ impl StateBlock {
 
     pub(super) fn fold(&mut self, split: &Split<'_>, context: &Context) -> Result<(), Error> {
         self.scored += split.scored.len() as u64;
-        self.unscored += split.unscored.len() as u64;
+        self.unscored += split.unscored.len() as u64 + split.absent;
         self.states.iter_mut().try_for_each(|state| state.fold_split(split, context))
     }
 
@@ -56,6 +59,34 @@ impl StateBlock {
         for (mine, theirs) in self.states.iter_mut().zip(other.states) {
             mine.merge(theirs);
         }
+    }
+
+    pub(super) fn save(&self, out: &mut StateWriter) -> Result<(), Error> {
+        out.put(&(self.scored, self.unscored));
+        self.states.iter().try_for_each(|state| state.save(out))
+    }
+
+    /// Reads what a block with the same metrics has written.
+    pub(super) fn load(&mut self, from: &mut StateReader<'_>) -> Result<(), Error> {
+        (self.scored, self.unscored) = from.take()?;
+        for state in &mut self.states {
+            *state = state.metric().load(from)?;
+        }
+        Ok(())
+    }
+
+    /// Takes over what a block with these metrics and others has seen of rows that have no score.
+    pub(super) fn copy_absent(&mut self, other: &Self) -> Result<(), Error> {
+        (self.scored, self.unscored) = (other.scored, other.unscored);
+        for mine in &mut self.states {
+            let metric = mine.metric().clone();
+            if let Some(theirs) = other.states.iter().find(|theirs| theirs.metric().is_same_as(&metric)) {
+                let mut out = StateWriter::new();
+                theirs.save(&mut out)?;
+                *mine = metric.load(&mut StateReader::new(&out.finish()))?;
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn finish(
@@ -154,10 +185,11 @@ impl KeyedBlock {
         }
     }
 
-    pub(super) fn fold(&mut self, rows: &Points<'_>, context: &Context) -> Result<(), Error> {
+    /// Folds in rows, beside which this many samples have none.
+    pub(super) fn fold(&mut self, rows: &Points<'_>, absent: u64, context: &Context) -> Result<(), Error> {
         let unscored = rows.unscored();
         let rows = rows.scored();
-        self.unscored += unscored.len() as u64;
+        self.unscored += unscored.len() as u64 + absent;
         if rows.is_empty() {
             return Ok(());
         }
@@ -220,6 +252,44 @@ impl KeyedBlock {
                 self.keys.entry(key.clone()).or_default().start_new(metrics, context);
             }
         }
+    }
+
+    pub(super) fn save(&self, out: &mut StateWriter) -> Result<(), Error> {
+        out.put(&self.unscored);
+        self.matched.iter().for_each(|matched| out.put(matched));
+        out.length(self.shapes.len());
+        for (shape, sample) in &self.shapes {
+            out.put(shape);
+            out.put(sample);
+        }
+        out.length(self.keys.len());
+        for (key, block) in &self.keys {
+            out.put(key);
+            block.save(out)?;
+        }
+        Ok(())
+    }
+
+    /// Reads what a block with the same patterns has written.
+    pub(super) fn load(&mut self, from: &mut StateReader<'_>, context: &Context) -> Result<(), Error> {
+        self.unscored = from.take()?;
+        for matched in &mut self.matched {
+            *matched = from.take()?;
+        }
+        self.shapes = from.list(StateReader::take)?.into_iter().collect();
+        for _ in 0..from.length()? {
+            let key: Arc<str> = from.take()?;
+            let mut block = StateBlock::default();
+            for (_, metrics) in self.patterns.iter().filter(|(pattern, _)| glob::matches(pattern, &key)) {
+                block.start_new(metrics, context);
+            }
+            if block.states.is_empty() {
+                return Err(damaged("a key has no metric"));
+            }
+            block.load(from)?;
+            self.keys.insert(key, block);
+        }
+        Ok(())
     }
 
     pub(super) fn merge(&mut self, other: Self) {

@@ -4,7 +4,9 @@ use super::AttemptGroups;
 use super::by_value::number;
 use super::rule::{Pick, ReduceRule, ScoreClass, Shortage};
 use crate::data::column::{ABSENT, Coded, Column};
+use crate::data::labels::name_other_labels;
 use crate::{Error, ErrorKind, Labels, Value};
+use hashbrown::HashMap;
 
 impl ReduceRule {
     /// One value per sample. `name` adds the sample to an error.
@@ -35,7 +37,7 @@ impl ReduceRule {
         };
         let table = ValueClasses::new(coded, if self.only_counts() { None } else { Some(labels) });
         if let Some((sample, error)) = table.first_bad(coded, attempts) {
-            return Err(name(sample, error));
+            return Err(name(sample, name_other_labels(error, coded.dictionary(), labels)));
         }
         if attempts.is_single() && matches!(self, Self::Mean | Self::Median) {
             return Ok(Column::Coded(table.as_numbers(coded)));
@@ -48,11 +50,13 @@ impl ReduceRule {
         let mut scored: Vec<ScoreClass> = Vec::new();
         let mut places: Vec<u32> = Vec::new();
         let mut sorted = Vec::new();
+        let mut known = KnownFloats::default();
         for (_, rows) in attempts.iter() {
             scored.clear();
             places.clear();
+            known.clear();
             for &row in rows {
-                if let Some(class) = column.class(row, &places) {
+                if let Some(class) = column.class(row, &mut known) {
                     scored.push(class);
                     places.push(row);
                 }
@@ -74,10 +78,44 @@ fn first_infinite(floats: &[f64], attempts: &AttemptGroups) -> Option<(u32, f64)
 
 /// A column as the rules see it.
 trait ColumnRows {
-    /// The class of a row, the same as that of an equal one among the `earlier` rows; `None` if it has no value.
-    fn class(&self, row: u32, earlier: &[u32]) -> Option<ScoreClass>;
+    /// The class of a row, the same as that of an equal one among the earlier rows of its sample; `None` if it has no value.
+    fn class(&self, row: u32, known: &mut KnownFloats) -> Option<ScoreClass>;
     /// The given rows of the column; `None` is missing.
     fn pick(&self, rows: &[Option<u32>]) -> Column;
+}
+
+/// The distinct floats of one sample, each with its first row.
+#[derive(Default)]
+struct KnownFloats {
+    /// The first few, which are looked through.
+    few: Vec<(f64, u32)>,
+    /// All others: a sample may have as many attempts as there are rows.
+    many: HashMap<u64, u32>,
+}
+
+impl KnownFloats {
+    /// More than this many are not looked through for every attempt.
+    const FEW: usize = 32;
+
+    /// The first row with this float, which is this row if there is none yet.
+    fn first(&mut self, value: f64, row: u32) -> u32 {
+        if let Some((_, first)) = self.few.iter().find(|(known, _)| *known == value) {
+            return *first;
+        }
+        if self.few.len() < Self::FEW {
+            self.few.push((value, row));
+            return row;
+        }
+        // Both zeros are equal.
+        *self.many.entry((value + 0.0).to_bits()).or_insert(row)
+    }
+
+    fn clear(&mut self) {
+        self.few.clear();
+        if !self.many.is_empty() {
+            self.many = HashMap::new();
+        }
+    }
 }
 
 struct FloatRows<'a> {
@@ -89,13 +127,12 @@ struct FloatRows<'a> {
 }
 
 impl ColumnRows for FloatRows<'_> {
-    fn class(&self, row: u32, earlier: &[u32]) -> Option<ScoreClass> {
+    fn class(&self, row: u32, known: &mut KnownFloats) -> Option<ScoreClass> {
         let value = self.floats[row as usize];
         if value.is_nan() {
             return None;
         }
-        let same = |earlier: &&u32| self.compared && self.floats[**earlier as usize] == value;
-        let class = earlier.iter().find(same).copied().unwrap_or(row);
+        let class = if self.compared { known.first(value, row) } else { row };
         let number = self.labels.map_or(value, |labels| labels.number(value));
         Some(ScoreClass { number, class })
     }
@@ -111,7 +148,7 @@ struct CodedRows<'a> {
 }
 
 impl ColumnRows for CodedRows<'_> {
-    fn class(&self, row: u32, _: &[u32]) -> Option<ScoreClass> {
+    fn class(&self, row: u32, _: &mut KnownFloats) -> Option<ScoreClass> {
         *self.table.classes.get(self.coded.codes[row as usize] as usize)?
     }
 
@@ -232,6 +269,20 @@ mod tests {
         ReduceRule::AtLeast { k: 1, value: 0.5 },
     ];
 
+    #[test]
+    fn floats_are_known_again_however_many_there_are() {
+        let mut known = KnownFloats::default();
+        for round in 0..2 {
+            for place in 0..200_u32 {
+                let first = known.first(f64::from(place) - 100.0, place + 200 * round);
+                assert_eq!(first, place);
+            }
+        }
+        assert_eq!(known.first(-0.0, 900), 100);
+        known.clear();
+        assert_eq!(known.first(7.0, 5), 5);
+    }
+
     fn scores(samples: &[u32], values: &[Value]) -> Scores {
         let rows = samples.len() as u32;
         Scores {
@@ -280,7 +331,7 @@ mod tests {
     fn an_error_names_the_first_sample_that_has_it() {
         for (values, want) in [
             ([1.0, f64::INFINITY, f64::NEG_INFINITY].map(Value::from), "score `inf` is infinite"),
-            (["C", "maybe", "perhaps"].map(Value::from), "score `maybe` is not a number or a known label"),
+            (["C", "maybe", "perhaps"].map(Value::from), "scores `maybe`, `perhaps` are not numbers or known labels"),
         ] {
             let scores = scores(&[5, 7, 9], &values);
             let Values::Scalars(column) = &scores.values else { panic!("plain values") };

@@ -2,6 +2,7 @@
 
 use crate::Labels;
 use calipers_stats::{ExactSum, Undefined, pass_at_k};
+use hashbrown::HashMap;
 
 /// A built-in way to reduce plain values.
 #[derive(Clone, Copy, Debug)]
@@ -140,8 +141,26 @@ fn median(attempts: &[ScoreClass], sorted: &mut Vec<f64>) -> f64 {
     if sorted.len() % 2 == 1 { sorted[middle] } else { sorted[middle - 1].midpoint(sorted[middle]) }
 }
 
+/// More attempts than this are not compared with one another.
+const FEW_ATTEMPTS: usize = 64;
+
 /// The place of the first attempt with the commonest value, and how common it is.
 fn most_common(attempts: &[ScoreClass]) -> (usize, usize) {
+    if attempts.len() <= FEW_ATTEMPTS { most_common_of_few(attempts) } else { most_common_of_many(attempts) }
+}
+
+/// The same for any number of attempts.
+fn most_common_of_many(attempts: &[ScoreClass]) -> (usize, usize) {
+    let mut counts: HashMap<u32, (usize, usize)> = HashMap::new();
+    for (place, attempt) in attempts.iter().enumerate() {
+        counts.entry(attempt.class).or_insert((place, 0)).1 += 1;
+    }
+    // The most of them, and of several the first.
+    let best = counts.into_values().max_by_key(|&(place, count)| (count, std::cmp::Reverse(place)));
+    best.unwrap_or((0, 0))
+}
+
+fn most_common_of_few(attempts: &[ScoreClass]) -> (usize, usize) {
     let mut best = (0, 0);
     for (place, attempt) in attempts.iter().enumerate() {
         let same = |other: &&ScoreClass| other.class == attempt.class;
@@ -178,6 +197,16 @@ fn share(estimate: fn(u64, u64, u64) -> Result<f64, Undefined>, attempts: &[Scor
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_commonest_of_many_is_that_of_few() {
+        for (count, step) in [(1_u32, 1), (5, 2), (40, 7), (64, 13), (64, 1), (60, 31)] {
+            let class = |place: u32| place * step % 17 % 9;
+            let attempts: Vec<ScoreClass> =
+                (0..count).map(|place| ScoreClass { number: f64::from(class(place)), class: class(place) }).collect();
+            assert_eq!(most_common_of_many(&attempts), most_common_of_few(&attempts), "{count} by {step}");
+        }
+    }
 
     #[test]
     fn rules_decide_between_attempts() {

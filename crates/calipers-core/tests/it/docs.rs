@@ -52,9 +52,10 @@ fn a_metric_is_one_file_and_one_line() {
             if !source.is_dir() || source.components().any(|part| part.as_os_str() == "calipers-stats") {
                 continue;
             }
-            // So does what measures a judge, by these functions and not by the metric.
+            // So does what measures a judge, by these functions and not by the metric; and columns of tables may have any name.
             let is_elsewhere = |path: &std::path::PathBuf| {
-                !path.ends_with(&own) && !path.components().any(|part| part.as_os_str() == "labelled")
+                let is_other = path.components().any(|part| part.as_os_str() == "labelled");
+                !path.ends_with(&own) && !path.ends_with("columns/known_names.rs") && !is_other
             };
             for path in rust_files(&source).into_iter().filter(is_elsewhere) {
                 let names = |line: &String| has_word(line, file) || metrics.iter().any(|name| has_word(line, name));

@@ -2,6 +2,7 @@
 //! delivered twice give the same bits.
 
 use calipers_core::stats::corrected_mean::CorrectedMean;
+use calipers_core::stats::matthews::MatthewsTable;
 use calipers_core::{
     Answer, Context, Evidence, Figure, Metric, Outcome, Plan, Reducer, Registry, Results, Samples, Seed, Value,
     accuracy, by_key, collect, grouped, mean_of, mean_score, metric, pass_rate, quantile,
@@ -11,16 +12,16 @@ use std::collections::BTreeMap;
 
 /// One attempt of a sample, with all that any metric asks for.
 #[derive(Clone, Debug)]
-struct Row {
-    id: i64,
-    epoch: u32,
-    score: Option<f64>,
+pub(crate) struct Row {
+    pub(crate) id: i64,
+    pub(crate) epoch: u32,
+    pub(crate) score: Option<f64>,
     tokens: i64,
-    quality: f64,
+    pub(crate) quality: f64,
     flags: (bool, bool, bool),
 }
 
-fn rows() -> impl Strategy<Value = Vec<Row>> {
+pub(crate) fn rows() -> impl Strategy<Value = Vec<Row>> {
     let grade = prop_oneof![3 => Just(0.0), 3 => Just(1.0), 1 => Just(0.5), 3 => 0.0..1.0f64];
     let row = (prop::option::weighted(0.9, grade), 1i64..4000, 0.0..1.0f64, any::<(bool, bool, bool)>());
     let sample = prop::collection::vec(row, 1..5);
@@ -77,14 +78,14 @@ fn push(samples: &mut Samples, row: &Row) {
     }
 }
 
-fn samples<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Samples {
+pub(crate) fn samples<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Samples {
     let mut samples = Samples::new();
     rows.into_iter().for_each(|row| push(&mut samples, row));
     samples
 }
 
 /// Every registered metric, with parameters that exercise it.
-fn metrics() -> Vec<Metric> {
+pub(crate) fn metrics() -> Vec<Metric> {
     let registry = Registry::builtin();
     let grouped = |inner: &str, all: &str| {
         Value::from([
@@ -142,7 +143,7 @@ fn plan() -> Plan {
 }
 
 /// Figures by where they stand, with every bit of their numbers.
-fn bits(results: &Results) -> BTreeMap<String, String> {
+pub(crate) fn bits(results: &Results) -> BTreeMap<String, String> {
     let number = |x: Option<f64>| x.map(f64::to_bits);
     let figure = |f: &Figure| {
         let ends = f.interval.map(|i| (number(i.lower), number(i.upper)));
@@ -162,7 +163,7 @@ fn bits(results: &Results) -> BTreeMap<String, String> {
 }
 
 /// What differs, so that a failure can be read.
-fn differences(a: &BTreeMap<String, String>, b: &BTreeMap<String, String>) -> Vec<String> {
+pub(crate) fn differences(a: &BTreeMap<String, String>, b: &BTreeMap<String, String>) -> Vec<String> {
     let places = a.keys().chain(b.keys()).collect::<std::collections::BTreeSet<_>>();
     let differing = places.into_iter().filter(|place| a.get(*place) != b.get(*place));
     differing.map(|place| format!("{place}: {:?} {:?}", a.get(place), b.get(place))).collect()
@@ -367,6 +368,9 @@ fn what_a_figure_rests_on_gives_that_figure() {
                 let others: Vec<f64> = others.into_iter().map(|(h, _)| *h).collect();
                 CorrectedMean::new(&pairs, &others).expect("there are labels").estimate()
             }
+            Evidence::Table { counts, .. } => {
+                MatthewsTable::new(counts, 3.0).expect("a table").estimate().expect("both classes")
+            }
             Evidence::Quantile { p, mut values, .. } => {
                 values.sort_by(f64::total_cmp);
                 let at = p * (values.len() - 1) as f64;
@@ -386,6 +390,7 @@ fn what_a_figure_rests_on_gives_that_figure() {
         "corrected",
         "precision",
         "recall",
+        "mcc",
         "ratio",
         "token_efficiency",
         "cost",

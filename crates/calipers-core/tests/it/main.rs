@@ -3,12 +3,13 @@
 
 mod bad_input;
 mod calibration;
+mod calibration_shown;
 mod clusters;
 mod docs;
 mod inspect_edges;
 mod inspect_values;
 mod intervals;
 mod laws;
-mod shown_intervals;
+mod laws_of_states;
 mod vectors_golden;
 mod vectors_inspect;

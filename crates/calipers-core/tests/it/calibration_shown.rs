@@ -4,7 +4,8 @@
 
 use calipers_core::stats::special::normal_quantile;
 use calipers_core::{
-    Metric, Plan, Samples, accuracy, cost, latency_p50, mean, mean_of, pass_rate, precision, recall, token_efficiency,
+    Metric, Plan, Samples, ValueLimit, ValueLimits, accuracy, cost, latency_p50, mean, mean_of, pass_rate, precision,
+    recall, token_efficiency,
 };
 use calipers_testing::simulation::Draws;
 use std::fmt::Write;
@@ -113,6 +114,7 @@ fn shown_intervals_cover() {
     repeated(&mut rows);
     spending(&mut rows);
     clusters(&mut rows);
+    fields(&mut rows);
     publish(&rows);
 }
 
@@ -242,6 +244,34 @@ fn clusters(rows: &mut Vec<Row>) {
         ] {
             let name = format!("{name}, correlation 0.3");
             Design { figure, name, plan: of(metric), truth, draw: &normal }.run(rows);
+        }
+    }
+}
+
+/// Means of a field that is not negative: with the one end that this limits, and with both where the most is stated.
+fn fields(rows: &mut Vec<Row>) {
+    const FALLING: Law = ("10, one in 20 is 0", 9.5, |d| if d.unit() < 0.05 { 0.0 } else { 10.0 });
+    const LIMITED: [(f64, Law); 6] = [
+        (10.0, ("lognormal, σ = 1, at most 10", 1.596_364_409_147_706, |d| d.normal().exp().min(10.0))),
+        (5.0, ("exponential, at most 5", 0.993_262_053_000_914_5, |d| d.exponential().min(5.0))),
+        (10.0, ("1, one in 20 is 10, at most 10", 1.45, |d| if d.unit() < 0.05 { 10.0 } else { 1.0 })),
+        (100.0, ("1, one in 100 is 100, at most 100", 1.99, |d| if d.unit() < 0.01 { 100.0 } else { 1.0 })),
+        (1000.0, ("uniform to 2, at most 1000", 1.0, |d| 2.0 * d.unit())),
+        (10.0, ("10, one in 20 is 0, at most 10", 9.5, |d| if d.unit() < 0.05 { 0.0 } else { 10.0 })),
+    ];
+    for n in [10, 30, 100, 1000] {
+        let open = COSTS.into_iter().chain([FALLING]).map(|law| (None, law));
+        for (most, (law, truth, one)) in open.chain(LIMITED.map(|(most, law)| (Some(most), law))) {
+            let draw = |draws: &mut Draws| {
+                let mut samples = Samples::new();
+                (0..n).for_each(|id| {
+                    samples.push(i64::from(id)).field("latency_ms", one(draws));
+                });
+                samples
+            };
+            let limits = most.map(|most| ValueLimit { name: "latency_ms".into(), least: 0.0, most });
+            let plan = plan(mean_of("latency_ms")).limits(ValueLimits::new(limits).unwrap());
+            Design { figure: "mean of a field", name: format!("{law}, n = {n}"), plan, truth, draw: &draw }.run(rows);
         }
     }
 }
