@@ -61,6 +61,8 @@ pub(crate) struct ValueRange {
     name: String,
     low: RangeEnd,
     high: RangeEnd,
+    /// False for a field of which a value lies beyond 0 and 1: what it holds are no grades.
+    looks_graded: bool,
     /// The first values beyond the stated limits, at either end.
     exceeded: [Option<BeyondLimit>; 2],
 }
@@ -89,7 +91,7 @@ impl ValueRange {
     /// Shares between 0 and 1.
     pub(crate) fn of_shares() -> Self {
         let (low, high) = (RangeEnd::Sure(0.0), RangeEnd::Sure(1.0));
-        Self { name: String::new(), low, high, exceeded: [None, None] }
+        Self { name: String::new(), low, high, looks_graded: true, exceeded: [None, None] }
     }
 
     /// The range of values of this name, by what is stated, by what they are, and by what was seen of them.
@@ -107,6 +109,8 @@ impl ValueRange {
             let (sample, value) = of_seen.as_ref().filter(|(_, value)| is_out(*value, limit))?;
             Some(BeyondLimit { sample: sample.clone(), value: *value, limit })
         };
+        let is_graded = is_beyond(LimitEnd::Least, 0.0).is_none() && is_beyond(LimitEnd::Most, 1.0).is_none();
+        range.looks_graded = is_graded || !matches!(kind, ValueKind::Field(_));
         range.low = match (stated, kind) {
             (Some(limit), _) => RangeEnd::Sure(limit.least),
             (None, ValueKind::Field(unit)) if unit.range().0 == 0.0 => RangeEnd::Sure(0.0),
@@ -137,8 +141,8 @@ impl ValueRange {
     /// An end of the range, for a gate with this rule; in a formula, for none.
     pub(crate) fn end(&self, end: LimitEnd, rule: Option<Rule>) -> Result<f64, MissingLimit> {
         let (known, place) = if end == LimitEnd::Least { (&self.low, 0) } else { (&self.high, 1) };
-        // A threshold of 4 says that grades go beyond 1.
-        let is_of_grades = rule.is_none_or(|rule| (0.0..=1.0).contains(&rule.value));
+        // A threshold of 4 says that grades go beyond 1. In a ratio or a formula there is none, and only the values can tell.
+        let is_of_grades = rule.map_or(self.looks_graded, |rule| (0.0..=1.0).contains(&rule.value));
         let wants_more = rule.is_some_and(|rule| !matches!(rule.comparison, Comparison::AtMost | Comparison::Below));
         match known {
             RangeEnd::Sure(limit) if self.exceeded[place].is_none() => Ok(*limit),
@@ -160,6 +164,13 @@ impl ValueRanges {
     /// Shares between 0 and 1.
     pub(crate) fn of_shares() -> Self {
         Self { value: ValueRange::of_shares(), per: None }
+    }
+
+    /// The field or the scorer of which a value lies beyond a limit.
+    pub(crate) fn find_exceeded(&self) -> Option<&str> {
+        let all = [Some(&self.value), self.per.as_ref()];
+        let found = all.into_iter().flatten().find(|range| range.exceeded.iter().any(Option::is_some));
+        found.map(|range| range.name.as_str())
     }
 
     /// What keeps the worst that an attempt could add, or the best, unknown, for a gate with this rule.
@@ -317,6 +328,18 @@ mod tests {
         let flags = SeenValues { are_flags: true, ..seen(0.0, 1.0) };
         let range = ValueRange::new("x", ValueKind::Field(Unit::Plain), None, &flags);
         assert_eq!(ends(&range, AtMost, 0.05), (Some(0.0), Some(1.0)));
+    }
+
+    #[test]
+    fn what_goes_beyond_1_is_no_grade_where_no_threshold_says_so() {
+        let of = |kind: ValueKind, most: f64| {
+            ValueRange::new("reward", kind, None, &seen(0.2, most)).end(LimitEnd::Least, None).ok()
+        };
+        assert_eq!(of(ValueKind::Field(Unit::Plain), 0.9), Some(0.0));
+        // A reward of 5 may be one of -100 another time.
+        assert_eq!(of(ValueKind::Field(Unit::Plain), 5.0), None);
+        assert_eq!(of(ValueKind::Field(Unit::Usd), 5.0), Some(0.0));
+        assert_eq!(of(ValueKind::Grades, 5.0), Some(0.0));
     }
 
     #[test]

@@ -181,7 +181,7 @@ pub enum Unbounded {
     NoLimit(MissingLimit),
     /// A ratio whose numerators may be negative.
     NegativeNumerators,
-    /// A rate that is corrected by labels is bounded for independent samples that count alike, looked at once.
+    /// What is corrected by labels has no bound for such data.
     Corrected(CorrectedLimit),
     /// The data do not bound it.
     Open,
@@ -190,12 +190,8 @@ pub enum Unbounded {
 /// What a bound of a corrected rate does not allow for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CorrectedLimit {
-    /// Samples that go together.
-    Clusters,
-    /// Any number of looks.
+    /// Any number of looks, where scores or labels are not all 0 or 1.
     Looks,
-    /// Samples that do not count alike.
-    Weights,
     /// Scores or labels outside [0, 1]: nothing says how far off an unseen one may be.
     Scale,
 }
@@ -365,6 +361,13 @@ pub enum BaselineReason {
     },
     /// Too few scenarios to bound the difference.
     TooFewToBound,
+    /// The metric has no value per scenario, and the baseline has no interval that says how far its own value may be off.
+    NoRecordedInterval,
+    /// The interval of the baseline may miss the truth more often than the gate may err.
+    RecordedIntervalTooNarrow {
+        /// The confidence of the gate.
+        confidence: f64,
+    },
     /// The difference and what is allowed.
     Difference(BaselineDifference),
 }
@@ -384,6 +387,8 @@ pub struct BaselineDifference {
     pub margin: f64,
     /// Both bounds of the difference, if gates are decided with confidence.
     pub bounds: Option<(f64, f64)>,
+    /// How many further scenarios both have, of which one of them lacks a value. The bounds take them for the worst and the best.
+    pub unknown: u64,
 }
 
 /// Why there is too little to judge.

@@ -279,6 +279,8 @@ pub enum TestMethod {
     PairedBootstrap,
     /// The bounds of a difference of corrected means.
     CorrectedDifference,
+    /// The bounds of both figures, joined by their correlation.
+    JoinedBounds,
     /// No sample differs, so that there is nothing to test.
     NoDifference,
 }

@@ -2,12 +2,15 @@
 
 use super::ComparedRun;
 use super::compare_report::Matching;
-use calipers_core::{Clusters, Error, ErrorKind, Incomparable, SampleId, Samples, Value, cluster_name};
-use hashbrown::HashMap;
+use calipers_core::{Clusters, Error, ErrorKind, FactColumn, Incomparable, SampleId, Samples, Value, cluster_name};
+use indexmap::IndexSet;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 /// Two runs joined by the names of their samples, ordered by name, so that the order of arrival does not show.
-pub(super) struct RunMatch {
+pub(super) struct RunMatch<'a> {
+    candidate: &'a Samples,
+    categories: Vec<Arc<str>>,
     pub(super) pairs: Vec<MatchedSample>,
     pub(super) only_candidate: Vec<u32>,
     pub(super) only_baseline: Vec<u32>,
@@ -16,42 +19,73 @@ pub(super) struct RunMatch {
     pub(super) alone: u64,
 }
 
-/// A sample that both runs have.
+/// A sample that both runs have. There may be millions of them, so their names are looked up where they are shown.
 pub(super) struct MatchedSample {
-    pub(super) id: SampleId,
     /// Its place in the candidate.
     pub(super) candidate: u32,
     /// Its place in the baseline.
     pub(super) baseline: u32,
-    pub(super) category: Option<Arc<str>>,
+    /// Its category's place among those of the match.
+    category: Option<NonZeroU32>,
     /// Its cluster; its own place where there are no clusters.
     pub(super) cluster: u32,
 }
 
-impl RunMatch {
+/// The values that samples of two runs have of a key, as names that both share.
+struct SharedNames<'a> {
+    columns: [Option<&'a FactColumn>; 2],
+    /// For each code of either column the place of its name, from 1 on; 0 for what is no name.
+    places: [Vec<u32>; 2],
+    names: IndexSet<Arc<str>>,
+}
+
+impl<'a> SharedNames<'a> {
+    fn new(runs: [&'a Samples; 2], key: &str) -> Self {
+        let columns = runs.map(|samples| samples.metadata_column(key));
+        let mut names = IndexSet::new();
+        let mut place = |value: &Value| match value {
+            Value::Null | Value::Missing => 0,
+            Value::Text(text) => names.insert_full(text.clone()).0 as u32 + 1,
+            other => names.insert_full(other.to_string().into()).0 as u32 + 1,
+        };
+        let places = columns.map(|column| match column {
+            Some(column) => column.dictionary().iter().map(&mut place).collect(),
+            None => Vec::new(),
+        });
+        Self { columns, places, names }
+    }
+
+    /// The place of the name of a sample in one of the runs.
+    fn of(&self, run: usize, sample: u32) -> Option<NonZeroU32> {
+        NonZeroU32::new(*self.places[run].get(self.columns[run]?.code(sample)? as usize)?)
+    }
+}
+
+impl<'a> RunMatch<'a> {
     pub(super) fn new(
-        candidate: &ComparedRun<'_>,
-        baseline: &ComparedRun<'_>,
+        candidate: &ComparedRun<'a>,
+        baseline: &ComparedRun<'a>,
         cluster: &[&str],
     ) -> Result<Self, Error> {
         let (ours, theirs) = (candidate.samples, baseline.samples);
-        let places: HashMap<SampleId, u32> = theirs.ids().zip(0..).collect();
+        let categories = SharedNames::new([ours, theirs], "category");
         let mut is_taken = vec![false; theirs.len()];
         // A sample whose attempts are in several categories is in none: it counts, but not in a breakdown.
         let in_several = [ours.other_values("category"), theirs.other_values("category")];
         let (mut pairs, mut only_candidate) = (Vec::new(), Vec::new());
-        for (id, place) in ours.ids().zip(0..) {
-            let Some(&other) = places.get(&id) else {
+        for (other, place) in ours.places_in(theirs).into_iter().zip(0..) {
+            let Some(other) = other else {
                 only_candidate.push(place);
                 continue;
             };
             is_taken[other as usize] = true;
             let is_in_one = !in_several[0].contains_key(&place) && !in_several[1].contains_key(&other);
-            let category = metadata_text(ours, place, "category").or_else(|| metadata_text(theirs, other, "category"));
-            let category = category.filter(|_| is_in_one);
-            pairs.push(MatchedSample { id, candidate: place, baseline: other, category, cluster: 0 });
+            let category = categories.of(0, place).or_else(|| categories.of(1, other)).filter(|_| is_in_one);
+            pairs.push(MatchedSample { candidate: place, baseline: other, category, cluster: 0 });
         }
-        pairs.sort_by(|a, b| a.id.cmp(&b.id));
+        if ours.id_range().is_none() {
+            pairs.sort_by(|a, b| ours.compare_ids(a.candidate, b.candidate));
+        }
         let only_baseline: Vec<u32> =
             (0..).zip(&is_taken).filter(|(_, taken)| !**taken).map(|(place, _)| place).collect();
         let named = |samples: &Samples, places: &[u32]| {
@@ -66,7 +100,8 @@ impl RunMatch {
             only_candidate: named(ours, &only_candidate),
             only_baseline: named(theirs, &only_baseline),
         };
-        let mut joined = Self { pairs, only_candidate, only_baseline, matching, alone: 0 };
+        let (candidate, categories) = (ours, categories.names.into_iter().collect());
+        let mut joined = Self { candidate, categories, pairs, only_candidate, only_baseline, matching, alone: 0 };
         joined.cluster_by(cluster, ours, theirs)?;
         Ok(joined)
     }
@@ -95,6 +130,16 @@ impl RunMatch {
         Ok(())
     }
 
+    /// The name of a sample.
+    pub(super) fn id(&self, pair: &MatchedSample) -> SampleId {
+        self.candidate.id(pair.candidate)
+    }
+
+    /// Its category, if it is in one.
+    pub(super) fn category(&self, pair: &MatchedSample) -> Option<&Arc<str>> {
+        self.categories.get(pair.category?.get() as usize - 1)
+    }
+
     /// Why nothing can be compared, if that is so.
     pub(super) fn problem(&self, candidate: &str, baseline: &str) -> Option<Incomparable> {
         for (name, samples) in [(candidate, self.matching.candidate), (baseline, self.matching.baseline)] {
@@ -110,13 +155,11 @@ impl RunMatch {
     }
 }
 
-/// The value of a sample's metadata, as text.
-fn metadata_text(samples: &Samples, sample: u32, key: &str) -> Option<Arc<str>> {
-    let column = samples.metadata_column(key)?;
-    match column.value(sample)? {
-        Value::Null | Value::Missing => None,
-        Value::Text(text) => Some(text.clone()),
-        other => Some(other.to_string().into()),
+#[cfg(test)]
+impl MatchedSample {
+    /// A sample that is at one place in both runs, and its own cluster.
+    pub(super) fn at(place: u32) -> Self {
+        Self { candidate: place, baseline: place, category: None, cluster: place }
     }
 }
 
@@ -133,7 +176,7 @@ mod tests {
         samples
     }
 
-    fn join(candidate: &Samples, baseline: &Samples, cluster: &[&str]) -> Result<RunMatch, Error> {
+    fn join<'a>(candidate: &'a Samples, baseline: &'a Samples, cluster: &[&str]) -> Result<RunMatch<'a>, Error> {
         let [candidate, baseline] =
             [("new", candidate), ("old", baseline)].map(|(name, samples)| ComparedRun { name: name.into(), samples });
         RunMatch::new(&candidate, &baseline, cluster)
@@ -141,9 +184,10 @@ mod tests {
 
     #[test]
     fn samples_are_paired_by_name_whatever_their_order() {
-        let joined = join(&run(&["c", "a", "b"]), &run(&["b", "d", "a"]), &[]).unwrap();
+        let (candidate, baseline) = (run(&["c", "a", "b"]), run(&["b", "d", "a"]));
+        let joined = join(&candidate, &baseline, &[]).unwrap();
         let pairs: Vec<(String, u32, u32)> =
-            joined.pairs.iter().map(|pair| (pair.id.to_string(), pair.candidate, pair.baseline)).collect();
+            joined.pairs.iter().map(|pair| (joined.id(pair).to_string(), pair.candidate, pair.baseline)).collect();
         assert_eq!(pairs, [("a".into(), 1, 2), ("b".into(), 2, 0)]);
         assert_eq!((&joined.only_candidate[..], &joined.only_baseline[..]), (&[0][..], &[1][..]));
         assert_eq!(joined.problem("new", "old"), None);
@@ -166,7 +210,8 @@ mod tests {
             (&["a"], &[], Incomparable::EmptyRun { run: "old".into() }),
             (&["b", "a"], &["d", "c"], Incomparable::NoSharedSample { candidate: "a".into(), baseline: "c".into() }),
         ] {
-            let joined = join(&run(candidate), &run(baseline), &[]).unwrap();
+            let (candidate, baseline) = (run(candidate), run(baseline));
+            let joined = join(&candidate, &baseline, &[]).unwrap();
             assert_eq!(joined.problem("new", "old"), Some(want));
         }
     }

@@ -5,5 +5,6 @@ pub(super) const RATIO_OF_MEANS: &str = "ratio of means paired by sample";
 pub(super) const RATIO_OF_SUMS: &str = "ratio of ratios of sums paired by sample";
 pub(super) const SHARE_DIFFERENCE: &str = "difference of shares paired by sample";
 pub(super) const QUANTILES: &str = "quantiles paired by sample";
+pub(super) const CORRELATION_DIFFERENCE: &str = "difference of correlations paired by sample";
 pub(super) const CORRECTED: &str = "difference of corrected means, correlated by sample";
 pub(super) const NONE: &str = "none";

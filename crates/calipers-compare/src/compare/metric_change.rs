@@ -4,21 +4,25 @@ use super::compare_report::{CategoryChange, ChangeScale, EstimandAnswer, SampleP
 use super::matching::{MatchedSample, RunMatch};
 use super::run_metric::{ComparedMetric, RunMetric};
 use super::sample_values::{
-    AttemptValues, LabelledValue, SampleLabels, SampleSums, SampleValue, SampleValues, WeightedValues,
+    AttemptValues, LabelledValue, SampleLabels, SampleSums, SampleTables, SampleValue, SampleValues, WeightedValues,
 };
 use super::sampling::{
-    ChangeEstimate, PairedValues, SamplingDistribution, estimate_by_influence, estimate_mean_difference,
-    estimate_rerun, undefined,
+    ChangeEstimate, PairedValues, SamplingDistribution, estimate_by_influence, estimate_joined,
+    estimate_mean_difference, estimate_rerun, undefined,
 };
 use super::{CompareQuestion, method};
 use calipers_core::{Caveat, Evidence, Figure, Incomparable, RunSide, Tally, Unit};
+use calipers_stats::adjusted_ratio::AdjustedShare;
 use calipers_stats::bootstrap::{Bootstrap, BootstrapKind, UnitResampler};
 use calipers_stats::components::{Estimand, UnitMoments};
-use calipers_stats::corrected_mean::{CorrectedDifference, CorrectedMean};
+use calipers_stats::corrected_mean::CorrectedMean;
+use calipers_stats::corrected_units::{CorrectedThing, CorrectedUnits, Joining};
+use calipers_stats::joined_difference::JoinedDifference;
+use calipers_stats::matthews::{MatthewsTable, TableTerm, correlation_influences};
 use calipers_stats::paired::{Difference, paired_attempts};
 use calipers_stats::quantile::smallest_count;
 use calipers_stats::ratio::{ratio_influences, ratio_of_sums};
-use calipers_stats::{Confidence, Moments, StatisticCaveat as Statistic, Undefined};
+use calipers_stats::{Confidence, Method, Moments, StatisticCaveat as Statistic, Undefined};
 use indexmap::IndexMap;
 use std::sync::Arc;
 
@@ -55,7 +59,7 @@ pub(super) struct MetricPair<'a> {
     pub(super) metric: &'a ComparedMetric,
     pub(super) candidate: &'a RunMetric,
     pub(super) baseline: &'a RunMetric,
-    pub(super) joined: &'a RunMatch,
+    pub(super) joined: &'a RunMatch<'a>,
     pub(super) question: &'a CompareQuestion<'a>,
 }
 
@@ -69,6 +73,7 @@ impl MetricPair<'_> {
                 &SampleValues::of(theirs, self.baseline),
             ),
             (Some(Evidence::Ratio { .. }), Some(Evidence::Ratio { .. })) => self.compare_ratios(scale),
+            (Some(Evidence::Table { .. }), Some(Evidence::Table { .. })) => self.compare_tables(scale),
             (Some(ours @ Evidence::Corrected { .. }), Some(theirs @ Evidence::Corrected { .. })) => {
                 self.compare_corrected(scale, [ours, theirs])
             }
@@ -114,7 +119,7 @@ impl MetricPair<'_> {
             answer_estimand(Estimand::FixedSuite, rerun, missing),
         ];
         let pair = |(pair, candidate, baseline): &(&MatchedSample, f64, f64)| SamplePair {
-            id: pair.id.clone(),
+            id: self.joined.id(pair),
             candidate: *candidate,
             baseline: *baseline,
         };
@@ -122,9 +127,24 @@ impl MetricPair<'_> {
             bounds: (scale == ChangeScale::Difference).then(|| find_bounds(&union)).flatten(),
             estimands,
             categories: self.compare_categories(scale, &known),
-            pairs: known.iter().map(pair).collect(),
+            pairs: self.listed(&known).into_iter().map(pair).collect(),
             ..MetricChange::of(found, missing)
         }
+    }
+
+    /// The pairs that the report lists: all, or those that differ most.
+    fn listed<'k, 'p>(&self, known: &'k [(&'p MatchedSample, f64, f64)]) -> Vec<&'k (&'p MatchedSample, f64, f64)> {
+        let mut listed: Vec<&(&MatchedSample, f64, f64)> = known.iter().collect();
+        let Some(most) = self.question.pairs_max.filter(|most| *most < listed.len()) else { return listed };
+        let size = |(_, a, b): &(&MatchedSample, f64, f64)| (a - b).abs();
+        // Of equal ones the first by name, which is its place here.
+        let by_size = |a: &&(&MatchedSample, f64, f64), b: &&(&MatchedSample, f64, f64)| {
+            size(b).total_cmp(&size(a)).then(std::ptr::from_ref(*a).cmp(&std::ptr::from_ref(*b)))
+        };
+        listed.select_nth_unstable_by(most, by_size);
+        listed.truncate(most);
+        listed.sort_unstable_by_key(|pair| std::ptr::from_ref(*pair));
+        listed
     }
 
     /// The change of a mean, as questions like these would show it.
@@ -137,7 +157,7 @@ impl MetricPair<'_> {
             return estimate_mean_difference(&values, self.confidence(), self.question.context.seed, has_margin);
         }
         let ones = vec![1.0; known.len()];
-        let mut found = self.estimate_ratio(scale, [&candidate, &ones], [&baseline, &ones], clusters);
+        let mut found = self.estimate_ratio([&candidate, &ones], [&baseline, &ones], clusters);
         found.method = method::RATIO_OF_MEANS;
         found.correlation = PairedValues { candidate, baseline, clusters: None }.correlation();
         found
@@ -183,7 +203,7 @@ impl MetricPair<'_> {
     fn compare_categories(&self, scale: ChangeScale, known: &[(&MatchedSample, f64, f64)]) -> Vec<CategoryChange> {
         let mut groups: IndexMap<Arc<str>, Vec<(&MatchedSample, f64, f64)>> = IndexMap::new();
         for &(pair, a, b) in known {
-            if let Some(category) = &pair.category {
+            if let Some(category) = self.joined.category(pair) {
                 groups.entry(category.clone()).or_default().push((pair, a, b));
             }
         }
@@ -209,10 +229,12 @@ impl MetricPair<'_> {
             }
         }
         let clusters = self.clusters(known.iter().copied());
-        let mut found = self.estimate_ratio(scale, [&y, &x], [&v, &u], clusters);
-        found.method = match scale {
-            ChangeScale::Ratio => method::RATIO_OF_SUMS,
-            ChangeScale::Difference => method::SHARE_DIFFERENCE,
+        let found = match scale {
+            ChangeScale::Ratio => {
+                let found = self.estimate_ratio([&y, &x], [&v, &u], clusters);
+                ChangeEstimate { method: method::RATIO_OF_SUMS, ..found }
+            }
+            ChangeScale::Difference => self.estimate_shares([&y, &x], [&v, &u], clusters),
         };
         let without = self.joined.pairs.len() - known.len();
         let missing = without + self.joined.only_candidate.len() + self.joined.only_baseline.len();
@@ -223,15 +245,91 @@ impl MetricPair<'_> {
         MetricChange { estimands, ..MetricChange::of(self.require_population(found), missing as u64) }
     }
 
-    /// The change of a ratio of sums by the delta method: on the scale of logarithms, or as a difference.
-    fn estimate_ratio(
-        &self,
-        scale: ChangeScale,
-        ours: [&[f64]; 2],
-        theirs: [&[f64]; 2],
-        clusters: Option<Vec<u32>>,
-    ) -> ChangeEstimate {
-        let n = ours[0].len();
+    /// The difference of two correlations of truth and prediction.
+    fn compare_tables(&self, scale: ChangeScale) -> MetricChange {
+        let (ours, theirs) = (SampleTables::of(self.candidate), SampleTables::of(self.baseline));
+        let known: Vec<(&MatchedSample, TableTerm, TableTerm)> = self
+            .joined
+            .pairs
+            .iter()
+            .filter_map(|pair| Some((pair, ours.get(pair.candidate)?, theirs.get(pair.baseline)?)))
+            .collect();
+        let without = self.joined.pairs.len() - known.len();
+        let missing = (without + self.joined.only_candidate.len() + self.joined.only_baseline.len()) as u64;
+        let found = self.estimate_tables(scale, &known);
+        let estimands = vec![
+            answer_estimand(Estimand::Population, Ok(found.clone()), missing),
+            answer_estimand(Estimand::FixedSuite, Err(Incomparable::RerunOfMeansOnly), missing),
+        ];
+        MetricChange { estimands, ..MetricChange::of(self.require_population(found), missing) }
+    }
+
+    fn estimate_tables(&self, scale: ChangeScale, known: &[(&MatchedSample, TableTerm, TableTerm)]) -> ChangeEstimate {
+        let n = known.len();
+        if n == 0 {
+            return ChangeEstimate::nothing(scale, 0, Incomparable::NoSharedValue { runs: 2 });
+        }
+        let clusters = self.clusters(known.iter().map(|(pair, ..)| *pair));
+        let side = |side: RunSide, terms: &[TableTerm]| {
+            let undefined = |reason| Incomparable::Side { side, reason };
+            let (estimate, influences) = correlation_influences(terms).map_err(undefined)?;
+            let units = add_up(terms, clusters.as_deref(), |sum: &mut TableTerm, term| sum.add(*term));
+            // An unseen sample, or cluster, may be as large as the largest.
+            let size_max = units.iter().map(TableTerm::size).fold(0.0, f64::max);
+            Ok((estimate, influences, MatthewsTable::new(units, size_max).map_err(undefined)?))
+        };
+        let (ours, theirs): (Vec<TableTerm>, Vec<TableTerm>) = known.iter().map(|(_, a, b)| (*a, *b)).unzip();
+        let is_same = ours == theirs;
+        let (ours, theirs) = match (side(RunSide::Candidate, &ours), side(RunSide::Baseline, &theirs)) {
+            (Ok(ours), Ok(theirs)) => (ours, theirs),
+            (Err(why), _) | (_, Err(why)) => return ChangeEstimate::nothing(scale, n as u64, why),
+        };
+        let found = ChangeEstimate::with_estimate(
+            scale,
+            n as u64,
+            method::CORRELATION_DIFFERENCE,
+            (ours.0, theirs.0),
+            ours.0 - theirs.0,
+        );
+        let influences = PairedValues { candidate: ours.1, baseline: theirs.1, clusters };
+        estimate_joined(found, is_same, (ours.2, theirs.2), &influences, self.confidence(), |difference| {
+            SamplingDistribution::Tables(Box::new(difference))
+        })
+    }
+
+    /// The difference of two shares whose denominators vary.
+    fn estimate_shares(&self, ours: [&[f64]; 2], theirs: [&[f64]; 2], clusters: Option<Vec<u32>>) -> ChangeEstimate {
+        let (scale, n) = (ChangeScale::Difference, ours[0].len() as u64);
+        if n == 0 {
+            return ChangeEstimate::nothing(scale, 0, Incomparable::NoSharedValue { runs: 2 });
+        }
+        let interval_method = if clusters.is_some() { Method::AdjustedClusterT } else { Method::AdjustedT };
+        let side = |side: RunSide, [y, x]: [&[f64]; 2]| {
+            let undefined = |reason| Incomparable::Side { side, reason };
+            let estimate = ratio_of_sums(y, x, None).map_err(undefined)?.ratio.estimate;
+            let pairs: Vec<(f64, f64)> = y.iter().copied().zip(x.iter().copied()).collect();
+            let units = add_up(&pairs, clusters.as_deref(), |sum: &mut (f64, f64), (y, x)| {
+                *sum = (sum.0 + y, sum.1 + x);
+            });
+            let share = AdjustedShare::new(&units, interval_method).map_err(undefined)?;
+            Ok((estimate, ratio_influences(y, x).map_err(undefined)?, share))
+        };
+        let is_same = ours == theirs;
+        let (ours, theirs) = match (side(RunSide::Candidate, ours), side(RunSide::Baseline, theirs)) {
+            (Ok(ours), Ok(theirs)) => (ours, theirs),
+            (Err(why), _) | (_, Err(why)) => return ChangeEstimate::nothing(scale, n, why),
+        };
+        let sides = (ours.0, theirs.0);
+        let found = ChangeEstimate::with_estimate(scale, n, method::SHARE_DIFFERENCE, sides, sides.0 - sides.1);
+        let influences = PairedValues { candidate: ours.1, baseline: theirs.1, clusters };
+        estimate_joined(found, is_same, (ours.2, theirs.2), &influences, self.confidence(), |difference| {
+            SamplingDistribution::Shares(Box::new(difference))
+        })
+    }
+
+    /// The change of a ratio of sums by the delta method, on the scale of logarithms.
+    fn estimate_ratio(&self, ours: [&[f64]; 2], theirs: [&[f64]; 2], clusters: Option<Vec<u32>>) -> ChangeEstimate {
+        let (scale, n) = (ChangeScale::Ratio, ours[0].len());
         let ratio = |[y, x]: [&[f64]; 2]| {
             let ratio = ratio_of_sums(y, x, None)?.ratio.estimate;
             Ok::<_, Undefined>((ratio, ratio_influences(y, x)?))
@@ -250,16 +348,13 @@ impl MetricPair<'_> {
         };
         let sides = (ours.0, theirs.0);
         let is_positive = |x: f64| x > 0.0 && x.is_finite();
-        if scale == ChangeScale::Ratio && !(is_positive(sides.0) && is_positive(sides.1)) {
+        if !(is_positive(sides.0) && is_positive(sides.1)) {
             let mut nothing = ChangeEstimate::nothing(scale, n as u64, Incomparable::NotPositive);
             nothing.sides = Some(sides);
             return nothing;
         }
-        let (estimate, by) = match scale {
-            ChangeScale::Ratio => ((sides.0 / sides.1).ln(), sides),
-            ChangeScale::Difference => (sides.0 - sides.1, (1.0, 1.0)),
-        };
-        let moves = ours.1.iter().zip(&theirs.1).map(|(a, b)| n as f64 * (a / by.0 - b / by.1));
+        let estimate = (sides.0 / sides.1).ln();
+        let moves = ours.1.iter().zip(&theirs.1).map(|(a, b)| n as f64 * (a / sides.0 - b / sides.1));
         let moved = moves.map(|moved| snap_to_estimate(estimate + moved, estimate)).collect();
         let found = ChangeEstimate::with_estimate(scale, n as u64, "", sides, estimate);
         let seed = self.question.context.seed;
@@ -279,15 +374,19 @@ impl MetricPair<'_> {
     fn compare_corrected(&self, scale: ChangeScale, [ours, theirs]: [&Evidence; 2]) -> MetricChange {
         let (ours, theirs) = (SampleLabels::of(ours), SampleLabels::of(theirs));
         let pairs = self.joined.pairs.iter();
-        let known: Vec<(LabelledValue, LabelledValue)> =
-            pairs.filter_map(|pair| Some((ours.get(pair.candidate)?, theirs.get(pair.baseline)?))).collect();
+        let known: Vec<(&MatchedSample, LabelledValue, LabelledValue)> =
+            pairs.filter_map(|pair| Some((pair, ours.get(pair.candidate)?, theirs.get(pair.baseline)?))).collect();
         let missing = (self.joined.pairs.len() - known.len()) as u64
             + (self.joined.only_candidate.len() + self.joined.only_baseline.len()) as u64;
         let found = self.require_population(self.estimate_corrected(scale, &known));
         MetricChange::of(found, missing)
     }
 
-    fn estimate_corrected(&self, scale: ChangeScale, known: &[(LabelledValue, LabelledValue)]) -> ChangeEstimate {
+    fn estimate_corrected(
+        &self,
+        scale: ChangeScale,
+        known: &[(&MatchedSample, LabelledValue, LabelledValue)],
+    ) -> ChangeEstimate {
         let n = known.len() as u64;
         if known.is_empty() {
             return ChangeEstimate::nothing(scale, 0, Incomparable::NoSharedValue { runs: 2 });
@@ -300,32 +399,67 @@ impl MetricPair<'_> {
             }
             CorrectedMean::new(&pairs, &others).map_err(|reason| Incomparable::Side { side, reason })
         };
-        let (ours, theirs): (Vec<LabelledValue>, Vec<LabelledValue>) = known.iter().copied().unzip();
+        let clusters = self.clusters(known.iter().map(|(pair, ..)| *pair));
+        let (ours, theirs): (Vec<LabelledValue>, Vec<LabelledValue>) = known.iter().map(|(_, a, b)| (*a, *b)).unzip();
         let means = (correct(RunSide::Candidate, &ours), correct(RunSide::Baseline, &theirs));
         let (our_mean, their_mean) = match means {
             (Ok(ours), Ok(theirs)) => (ours, theirs),
             (Err(why), _) | (_, Err(why)) => return ChangeEstimate::nothing(scale, n, why),
         };
         let influences = |mean: &CorrectedMean, values: &[LabelledValue]| -> Vec<f64> {
-            values.iter().map(|one| mean.influence(one.judged, one.label)).collect()
+            values.iter().map(|one| mean.influence(one.judged, one.label) - mean.estimate()).collect()
         };
         let (candidate, baseline) = (influences(&our_mean, &ours), influences(&their_mean, &theirs));
-        let correlation = PairedValues { candidate, baseline, clusters: None }.correlation();
+        let influences = PairedValues { candidate, baseline, clusters: clusters.clone() };
+        let correlation = influences.by_unit().correlation();
         let difference =
-            CorrectedDifference { ours: our_mean, theirs: their_mean, correlation: correlation.unwrap_or(0.0) };
+            JoinedDifference { ours: our_mean, theirs: their_mean, correlation: correlation.unwrap_or(0.0) };
         let sides = (our_mean.estimate(), their_mean.estimate());
         let mut found = ChangeEstimate::with_estimate(scale, n, method::CORRECTED, sides, difference.estimate());
         found.correlation = correlation;
         found.details.push(("candidate_labels", our_mean.truths() as f64));
         found.details.push(("baseline_labels", their_mean.truths() as f64));
-        if !self.question.cluster.is_empty() {
-            found.why = Some(Incomparable::CorrectedClusters);
-            return found;
+        if let Some(clusters) = clusters {
+            return self.estimate_corrected_clusters(found, &clusters, [&ours, &theirs]);
         }
         found.interval = difference.interval(self.confidence()).ok();
         let distribution = SamplingDistribution::Corrected(Box::new(difference));
         found.p = distribution.p().map(|p| (p, TestMethod::CorrectedDifference));
         found.distribution = Some(distribution);
+        found
+    }
+
+    /// The same difference with clusters as the units.
+    fn estimate_corrected_clusters(
+        &self,
+        mut found: ChangeEstimate,
+        clusters: &[u32],
+        sides: [&[LabelledValue]; 2],
+    ) -> ChangeEstimate {
+        let is_unit = |x: f64| (0.0..=1.0).contains(&x);
+        if !sides.iter().flat_map(|side| side.iter()).all(|one| is_unit(one.judged) && one.label.is_none_or(is_unit)) {
+            found.why = Some(Incomparable::CorrectedClusters);
+            return found;
+        }
+        let correct = |values: &[LabelledValue]| {
+            let thing = |(&unit, one): (&u32, &LabelledValue)| CorrectedThing {
+                unit,
+                weight: 1.0,
+                measured: Some(one.judged),
+                truth: one.label,
+            };
+            CorrectedUnits::new(clusters.iter().zip(values).map(thing), Joining::Clusters)
+        };
+        match (correct(sides[0]), correct(sides[1])) {
+            (Ok(ours), Ok(theirs)) => {
+                let difference = JoinedDifference { ours, theirs, correlation: found.correlation.unwrap_or(0.0) };
+                found.interval = difference.interval(self.confidence()).ok();
+                let distribution = SamplingDistribution::CorrectedUnits(Box::new(difference));
+                found.p = distribution.p().map(|p| (p, TestMethod::CorrectedDifference));
+                found.distribution = Some(distribution);
+            }
+            (Err(why), _) | (_, Err(why)) => found.why = Some(Incomparable::Statistic(why)),
+        }
         found
     }
 
@@ -456,6 +590,16 @@ fn find_bounds(union: &[(Option<f64>, Option<f64>)]) -> Option<(f64, f64)> {
         Moments::from_slice(&each).mean().ok()
     };
     Some((mean(0.0, 1.0)?, mean(1.0, 0.0)?))
+}
+
+/// What samples add, or what clusters of them do, in one order.
+fn add_up<T: Copy + Default>(samples: &[T], clusters: Option<&[u32]>, add: impl Fn(&mut T, &T)) -> Vec<T> {
+    let Some(clusters) = clusters else { return samples.to_vec() };
+    let mut sums: IndexMap<u32, T> = IndexMap::new();
+    for (&cluster, sample) in clusters.iter().zip(samples) {
+        add(sums.entry(cluster).or_default(), sample);
+    }
+    sums.into_values().collect()
 }
 
 /// The unit that each pair is resampled with: itself, or its cluster.

@@ -73,6 +73,8 @@ pub struct CompareQuestion<'a> {
     pub correction: Correction,
     /// When a sample has passed.
     pub pass_rule: PassRule,
+    /// How many pairs of each metric the report lists, those that differ most first; all of them if nothing is said.
+    pub pairs_max: Option<usize>,
 }
 
 /// Compares the first run with every other one.
@@ -103,6 +105,7 @@ pub struct CompareQuestion<'a> {
 ///     margin: None,
 ///     correction: Correction::Holm,
 ///     pass_rule: PassRule::default(),
+///     pairs_max: None,
 /// })?;
 /// let accuracy = &report.comparisons[0].metrics[0];
 /// assert_eq!(accuracy.change.value, Ok(-0.25));
@@ -247,7 +250,7 @@ fn draft_metric(
     metric: &ComparedMetric,
     candidate: &Result<RunMetric, Incomparable>,
     baseline: &Result<RunMetric, Incomparable>,
-    joined: &RunMatch,
+    joined: &RunMatch<'_>,
     problem: Option<&Incomparable>,
     question: &CompareQuestion<'_>,
 ) -> MetricDraft {
@@ -291,7 +294,7 @@ fn draft_metric(
 fn draft_resources(
     runs: [&ComparedRun<'_>; 2],
     rows: [&RunRows<'_>; 2],
-    joined: &RunMatch,
+    joined: &RunMatch<'_>,
     question: &CompareQuestion<'_>,
 ) -> Vec<MetricDraft> {
     let is_recorded = |field: &str| runs.iter().any(|run| run.samples.fields().any(|known| &**known == field));
@@ -328,9 +331,8 @@ fn rank_runs(
     let mut clusters: HashMap<SampleId, u32> = HashMap::new();
     if !question.cluster.is_empty() {
         // Samples that all runs have are among those of the first two.
-        for pair in RunMatch::new(&runs[0], &runs[1], question.cluster)?.pairs {
-            clusters.insert(pair.id, pair.cluster);
-        }
+        let joined = RunMatch::new(&runs[0], &runs[1], question.cluster)?;
+        clusters.extend(joined.pairs.iter().map(|pair| (joined.id(pair), pair.cluster)));
     }
     let one =
         |(metric, measured): (&ComparedMetric, &Vec<_>)| ranking::rank(metric, runs, measured, &clusters, question);

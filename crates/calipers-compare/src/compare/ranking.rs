@@ -5,13 +5,14 @@ use super::run_metric::{ComparedMetric, RunMetric};
 use super::sample_values::SampleValues;
 use super::sampling::{PairedValues, estimate_mean_difference};
 use super::{CompareQuestion, ComparedRun};
-use calipers_core::metric::mean_figure;
+use calipers_core::metric::{clustered_mean, mean_figure};
 use calipers_core::{Caveat, Context, Evidence, Figure, Incomparable, SampleId, Tally};
 use calipers_stats::cluster::estimate_clustered;
 use calipers_stats::multiplicity::{Correction, adjust};
 use calipers_stats::threshold_test::Direction;
 use calipers_stats::{Confidence, Moments};
 use hashbrown::HashMap;
+use indexmap::IndexMap;
 
 /// The order of the runs by a metric.
 ///
@@ -120,7 +121,12 @@ fn estimate_mean(values: &[f64], clusters: Option<&[u32]>, context: &Context) ->
     let Some(clusters) = clusters else { return figure };
     figure.interval = None;
     if let Ok(estimate) = estimate_clustered(values, clusters) {
-        figure.interval = estimate.interval(context.confidence).ok();
+        // CR2 alone has no width where all pass.
+        let mut sums: IndexMap<u32, Moments> = IndexMap::new();
+        clusters.iter().zip(values).for_each(|(&cluster, &x)| sums.entry(cluster).or_default().add(x));
+        let units: Vec<(f64, f64)> = sums.values().map(|sum| (sum.sum(), sum.count() as f64)).collect();
+        let moments = Moments::from_slice(values);
+        figure.interval = clustered_mean(&units, &moments, (None, None), context.confidence).ok();
         figure.caveats = estimate.caveats().into_iter().map(Caveat::from).collect();
     }
     figure

@@ -19,7 +19,7 @@ struct RunOutcomes<'a> {
 pub(super) fn find_sample_changes(
     candidate: &ComparedRun<'_>,
     baseline: &ComparedRun<'_>,
-    joined: &RunMatch,
+    joined: &RunMatch<'_>,
     question: &CompareQuestion<'_>,
 ) -> Result<SampleChanges, Incomparable> {
     let (ours, theirs) = (RunOutcomes::new(candidate, question)?, RunOutcomes::new(baseline, question)?);
@@ -36,7 +36,7 @@ pub(super) fn find_sample_changes(
     };
     for pair in &joined.pairs {
         let (now, then) = (ours.attempts(pair.candidate), theirs.attempts(pair.baseline));
-        let sample = || pair_up(pair, now, then, &ours, &theirs);
+        let sample = || pair_up(joined, pair, now, then, [&ours, &theirs]);
         if now.is_flaky() || then.is_flaky() {
             changes.flaky.push(sample());
         }
@@ -60,15 +60,15 @@ pub(super) fn find_sample_changes(
 }
 
 fn pair_up(
+    joined: &RunMatch<'_>,
     pair: &MatchedSample,
     candidate: AttemptCounts,
     baseline: AttemptCounts,
-    ours: &RunOutcomes<'_>,
-    theirs: &RunOutcomes<'_>,
+    [ours, theirs]: [&RunOutcomes<'_>; 2],
 ) -> SampleChange {
     SampleChange {
-        id: pair.id.clone(),
-        category: pair.category.clone(),
+        id: joined.id(pair),
+        category: joined.category(pair).cloned(),
         candidate,
         baseline,
         reason: ours.reason(pair.candidate).or_else(|| theirs.reason(pair.baseline)),

@@ -4,6 +4,7 @@ use super::matching::MatchedSample;
 use super::run_metric::RunMetric;
 use calipers_core::Evidence;
 use calipers_stats::Moments;
+use calipers_stats::matthews::TableTerm;
 use hashbrown::HashMap;
 
 /// What a metric knows of a sample.
@@ -31,11 +32,19 @@ impl SampleValues {
         let mut cells = vec![SampleValue::Outside; measured.errored.len()];
         let Evidence::Mean { samples, values, missing } = evidence else { return Self(cells) };
         missing.iter().for_each(|&sample| cells[sample as usize] = SampleValue::Missing);
-        let mut sums = vec![Moments::default(); cells.len()];
-        samples.iter().zip(values).for_each(|(&sample, &value)| sums[sample as usize].add(value));
-        for (cell, sum) in cells.iter_mut().zip(&sums) {
-            if let Ok(mean) = sum.mean() {
-                *cell = SampleValue::Value(mean);
+        let mut is_repeated = false;
+        for (&sample, &value) in samples.iter().zip(values).filter(|(_, value)| value.is_finite()) {
+            let cell = &mut cells[sample as usize];
+            is_repeated |= matches!(cell, SampleValue::Value(_));
+            *cell = SampleValue::Value(value);
+        }
+        if is_repeated {
+            let mut sums = vec![Moments::default(); cells.len()];
+            samples.iter().zip(values).for_each(|(&sample, &value)| sums[sample as usize].add(value));
+            for (cell, sum) in cells.iter_mut().zip(&sums) {
+                if let Ok(mean) = sum.mean() {
+                    *cell = SampleValue::Value(mean);
+                }
             }
         }
         for (cell, errored) in cells.iter_mut().zip(&measured.errored) {
@@ -73,6 +82,23 @@ impl SampleSums {
     }
 
     pub(super) fn get(&self, place: u32) -> Option<(f64, f64)> {
+        self.0.get(place as usize).copied().flatten()
+    }
+}
+
+/// What each sample of a run adds to a table, by its place; none for one without a truth or a prediction.
+pub(super) struct SampleTables(Vec<Option<TableTerm>>);
+
+impl SampleTables {
+    pub(super) fn of(measured: &RunMetric) -> Self {
+        let mut terms = vec![None; measured.errored.len()];
+        if let Some(Evidence::Table { samples, counts, .. }) = &measured.evidence {
+            samples.iter().zip(counts).for_each(|(&sample, &term)| terms[sample as usize] = Some(term));
+        }
+        Self(terms)
+    }
+
+    pub(super) fn get(&self, place: u32) -> Option<TableTerm> {
         self.0.get(place as usize).copied().flatten()
     }
 }
@@ -176,7 +202,6 @@ impl WeightedValues {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use calipers_core::SampleId;
 
     /// Type 7 of a plain list.
     fn plain_quantile(mut values: Vec<f64>, p: f64) -> f64 {
@@ -190,15 +215,7 @@ mod tests {
     #[test]
     fn a_resampled_quantile_is_that_of_the_values_written_out() {
         let lists: [&[f64]; 3] = [&[3.0, 1.0], &[2.0], &[5.0, 4.0, 0.5]];
-        let samples: Vec<MatchedSample> = (0..3)
-            .map(|at| MatchedSample {
-                id: SampleId::from(i64::from(at)),
-                candidate: at,
-                baseline: at,
-                category: None,
-                cluster: at,
-            })
-            .collect();
+        let samples: Vec<MatchedSample> = (0..3).map(MatchedSample::at).collect();
         let known: Vec<&MatchedSample> = samples.iter().collect();
         let values = WeightedValues::new(&known, &[0, 1, 2], |sample| lists[sample.candidate as usize]);
         for times in [[1, 1, 1], [2, 0, 1], [0, 3, 0], [1, 2, 3]] {

@@ -3,9 +3,13 @@
 use super::compare_report::{ChangeScale, Discordance, TestMethod};
 use super::method;
 use calipers_core::{Caveat, Figure, Incomparable, Reason, Tally, Undefined};
+use calipers_stats::adjusted_ratio::AdjustedShare;
 use calipers_stats::bounded_ratio::{BoundedRatio, Term};
-use calipers_stats::corrected_mean::CorrectedDifference;
+use calipers_stats::corrected_mean::CorrectedMean;
+use calipers_stats::corrected_units::CorrectedUnits;
 use calipers_stats::exact::{mcnemar, sign_flip, sign_flip_clustered};
+use calipers_stats::joined_difference::{BoundedEstimate, JoinedDifference};
+use calipers_stats::matthews::MatthewsTable;
 use calipers_stats::paired::{Difference, PairedDifferences, pair, paired_clustered};
 use calipers_stats::power::{Test, mcnemar_detectable};
 use calipers_stats::{Confidence, Interval, Method, Moments, Seed, StatisticCaveat as Statistic, special};
@@ -28,7 +32,13 @@ pub(super) enum SamplingDistribution {
     /// Bounds of the mean of differences between −1 and 1. At 0, McNemar's exact test where they are −1, 0 and 1.
     Bounded(BoundedRatio),
     /// Bounds of the difference of means that are corrected by labels.
-    Corrected(Box<CorrectedDifference>),
+    Corrected(Box<JoinedDifference<CorrectedMean>>),
+    /// The same with clusters as the units.
+    CorrectedUnits(Box<JoinedDifference<CorrectedUnits>>),
+    /// Bounds of the difference of shares whose denominators vary.
+    Shares(Box<JoinedDifference<AdjustedShare>>),
+    /// Bounds of the difference of correlations of truth and prediction.
+    Tables(Box<JoinedDifference<MatthewsTable>>),
 }
 
 impl SamplingDistribution {
@@ -43,6 +53,9 @@ impl SamplingDistribution {
             }
             Self::Bounded(ratio) => Some(ratio.p_below(null)),
             Self::Corrected(difference) => Some(difference.p_below(null)),
+            Self::CorrectedUnits(difference) => Some(difference.p_below(null)),
+            Self::Shares(difference) => Some(difference.p_below(null)),
+            Self::Tables(difference) => Some(difference.p_below(null)),
         }
     }
 
@@ -57,6 +70,9 @@ impl SamplingDistribution {
             }
             Self::Bounded(ratio) => Some(ratio.p_above(null)),
             Self::Corrected(difference) => Some(difference.p_above(null)),
+            Self::CorrectedUnits(difference) => Some(difference.p_above(null)),
+            Self::Shares(difference) => Some(difference.p_above(null)),
+            Self::Tables(difference) => Some(difference.p_above(null)),
         }
     }
 
@@ -239,6 +255,21 @@ impl PairedValues {
         BoundedRatio::new(terms, Term::new(-largest, largest), Term::new(largest, largest)).ok()
     }
 
+    /// The sums of clusters, where samples have some.
+    pub(super) fn by_unit(&self) -> Self {
+        let Some(clusters) = &self.clusters else {
+            return Self { candidate: self.candidate.clone(), baseline: self.baseline.clone(), clusters: None };
+        };
+        let mut sums: IndexMap<u32, (Moments, Moments)> = IndexMap::new();
+        for (&cluster, (&a, &b)) in clusters.iter().zip(self.candidate.iter().zip(&self.baseline)) {
+            let (ours, theirs) = sums.entry(cluster).or_default();
+            ours.add(a);
+            theirs.add(b);
+        }
+        let (candidate, baseline) = sums.values().map(|(a, b)| (a.sum(), b.sum())).unzip();
+        Self { candidate, baseline, clusters: None }
+    }
+
     /// Who passed what, if every value is 0 or 1.
     fn discordance(&self) -> Option<Discordance> {
         let is_binary = |side: &Vec<f64>| Moments::from_slice(side).is_binary();
@@ -399,6 +430,44 @@ pub(super) fn estimate_by_influence(
         found.p = None;
         found.why.get_or_insert(Incomparable::NoSpread);
     }
+    found
+}
+
+/// A difference of two figures that each have bounds, joined by how their influences go together.
+pub(super) fn estimate_joined<E: BoundedEstimate>(
+    mut found: ChangeEstimate,
+    is_same: bool,
+    (ours, theirs): (E, E),
+    influences: &PairedValues,
+    confidence: Confidence,
+    distribution: impl Fn(JoinedDifference<E>) -> SamplingDistribution,
+) -> ChangeEstimate {
+    if found.n < 2 {
+        found.why = Some(Incomparable::OnePair);
+        return found;
+    }
+    if is_same {
+        found.p = Some((1.0, TestMethod::NoDifference));
+        found.caveats.push(Statistic::NoSpread { n: found.n }.into());
+        return found;
+    }
+    let correlation = influences.by_unit().correlation();
+    found.correlation = correlation;
+    if influences.clusters.is_some() {
+        found.details.push(("clusters", influences.units() as f64));
+    }
+    // Where one of them does not vary, nothing shows that they go together.
+    let difference = JoinedDifference { ours, theirs, correlation: correlation.unwrap_or(0.0) };
+    match difference.interval(confidence) {
+        Ok(interval) => found.interval = Some(interval),
+        Err(why) => {
+            found.why = Some(Incomparable::Statistic(why));
+            return found;
+        }
+    }
+    let distribution = distribution(difference);
+    found.p = distribution.p().map(|p| (p, TestMethod::JoinedBounds));
+    found.distribution = Some(distribution);
     found
 }
 

@@ -60,6 +60,7 @@ impl Ask<'_> {
             margin: self.margin,
             correction: self.correction,
             pass_rule: PassRule::default(),
+            pairs_max: None,
         };
         compare(&runs, &question)
     }
@@ -395,16 +396,18 @@ fn shares_of_changing_denominators_are_paired_too() {
     let baseline = run(&[true, true, false, true, true, false]);
     let got = Ask::of(precision(true)).first(&candidate, &baseline);
     assert_eq!((got.scale, got.matched.unwrap()), (ChangeScale::Difference, (0.75, 0.5)));
-    // Influences (y − Rx)/Σx: ¼(¼, ¼, ¼, −¾, 0, 0) − ¼(½, ½, 0, −½, −½, 0), times the six samples.
-    let moved: Vec<f64> = [-0.25, -0.25, 0.25, -0.25, 0.5, 0.0].iter().map(|x| x / 4.0 * 6.0 + 0.25).collect();
-    let error = Moments::from_slice(&moved).stderr().unwrap();
-    assert!((got.paired.unwrap().stderr - error).abs() < 1e-12);
+    // Influences (y − Rx)/Σx: ¼(¼, ¼, ¼, −¾, 0, 0) beside ¼(½, ½, 0, −½, −½, 0).
+    let correlation = pair(&[0.25, 0.25, 0.25, -0.75, 0.0, 0.0], &[0.5, 0.5, 0.0, -0.5, -0.5, 0.0]).unwrap();
+    assert!((got.correlation.unwrap() - correlation.correlation().unwrap()).abs() < 1e-12);
+    // p, interval and verdict come from one method.
+    let interval = got.change.interval.unwrap();
+    assert!(interval.contains(0.0) && got.test.unwrap().p > 0.05, "{interval:?}");
+    assert_eq!((got.test.unwrap().method, got.verdict), (TestMethod::JoinedBounds, ChangeVerdict::NoChangeDetected));
     let got = Ask::of(f1(true)).first(&candidate, &baseline);
     assert_eq!((got.matched.unwrap(), got.verdict), ((6.0 / 7.0, 4.0 / 7.0), ChangeVerdict::NoChangeDetected));
     let got = Ask::of(mcc(true)).first(&candidate, &baseline);
-    assert_eq!(got.verdict, ChangeVerdict::Unknown);
-    assert!(got.candidate.value.is_ok());
-    assert_eq!(got.why, Some(Incomparable::NotPairable { metric: got.metric }));
+    assert_eq!((got.scale, got.verdict), (ChangeScale::Difference, ChangeVerdict::NoChangeDetected));
+    assert!((got.change.value.unwrap() - (0.5f64.sqrt() - 0.0)).abs() < 1e-12 && got.change.interval.is_some());
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Comparisons and plans.
 #![allow(clippy::unwrap_used)] // a test that cannot be set up must fail loudly
 
+mod calibration;
 mod compare;
 mod sizing;

@@ -2,12 +2,12 @@
 
 use super::bound_test::BoundTest;
 use super::measurement::{Measurement, Metrics};
-use super::threshold_question::{AllowedErrors, Judgement, holds};
+use super::threshold_question::{AllowedErrors, Judgement, TIE, holds};
 use super::units::{TermLimits, UnitRows, Units};
 use super::{Fault, Judge, PendingGate};
 use crate::limits::LimitEnd;
 use crate::policy::{
-    BaselineMode, BaselineRule, Comparison, Mistake, Rule, Span, Spanned, WrittenUnit, pass_rate_name,
+    BaselineMode, BaselineRule, Comparison, Mistake, OnMissingValues, Rule, Span, Spanned, WrittenUnit, pass_rate_name,
 };
 use crate::{
     Baseline, BaselineDifference, BaselineMetric, BaselineReason, BaselineResult, BaselineScenario, BeyondLimit,
@@ -23,7 +23,10 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 /// The name of the method in results.
-const RECORDED_METHOD: &str = "difference to the recorded value, which is taken as exact";
+const RECORDED_METHOD: &str = "difference to the recorded value, between the ends of both intervals";
+
+/// How often the truth of a recorded metric may lie beyond one end of its interval, which is a 95 % one.
+const RECORDED_TAIL: f64 = 0.025;
 
 /// The name of the method in results.
 const PAIRED_METHOD: &str = "mean of differences paired by scenario";
@@ -43,12 +46,14 @@ impl Judge<'_> {
         let mut differences = Vec::new();
         for name in self.compared(baseline, rule, metrics)? {
             let measured = metrics.get(self, &name)?;
-            let recorded = Baseline::settle(baseline.metrics[&name.value].value);
+            let recorded = &baseline.metrics[&name.value];
+            let recorded = BaselineMetric { value: Baseline::settle(recorded.value), ..recorded.clone() };
             let pairs = self.pairs(&name.value, &measured, baseline);
-            let difference = self.difference(&measured, recorded, pairs.as_ref());
+            let difference = self.difference(&measured, &recorded, pairs.as_ref());
             if let Some(rule) = rule {
-                gates.push(self.baseline_gate(rule, &name, &measured, recorded, &difference, pairs.as_ref())?);
+                gates.push(self.baseline_gate(rule, &name, &measured, &recorded, &difference, pairs.as_ref())?);
             }
+            let recorded = recorded.value;
             differences.push(MetricDifference {
                 metric: name.value.clone(),
                 baseline: recorded,
@@ -94,38 +99,52 @@ impl Judge<'_> {
 
     /// The values of scenarios that both have, now and then, with the weight of each.
     fn pairs(&self, name: &str, measured: &Measurement, baseline: &Baseline) -> Option<Pairs> {
-        let Evidence::Mean { samples, values, .. } = measured.evidence.as_ref()? else { return None };
-        let comparison =
-            if measured.direction == Some(Direction::AtMost) { Comparison::AtMost } else { Comparison::AtLeast };
+        let Evidence::Mean { samples, values, missing } = measured.evidence.as_ref()? else { return None };
+        let lower_is_better = measured.direction == Some(Direction::AtMost);
+        let comparison = if lower_is_better { Comparison::AtMost } else { Comparison::AtLeast };
         let rule = Rule { comparison, value: 0.0 };
         let end = |end| measured.ranges.value.end(end, Some(rule));
         let range = end(LimitEnd::Least).and_then(|low| Ok((low, end(LimitEnd::Most)?)));
         let mut pairs = Pairs { range, ..Pairs::default() };
-        for (&sample, &value) in samples.iter().zip(values) {
+        let seen = samples.iter().copied().zip(values.iter().copied().map(Some));
+        for (sample, value) in seen.chain(missing.iter().map(|&sample| (sample, None))) {
             let id = self.samples.id(sample).to_string();
             let Some(then) = baseline.scenarios.get(&id) else { continue };
             // What did not run has neither begun to fail nor begun to pass.
-            if self.errored[sample as usize] {
-                continue;
-            }
-            let Some(before) = then.values.get(name).copied().or_else(|| share_passed(measured, then)) else {
-                continue;
-            };
-            if let Ok((low, high)) = pairs.range
-                && !(low..=high).contains(&before)
+            let is_whole = !self.errored[sample as usize] && measured.partly.get(sample).is_none();
+            let known_now = value.filter(|_| is_whole);
+            let before = then.values.get(name).copied().or_else(|| share_passed(measured, then));
+            let before = before.filter(|_| then.outcome != ScenarioOutcome::Errored);
+            if let (Ok((low, high)), Some(before)) = (&pairs.range, before)
+                && !(*low..=*high).contains(&before)
             {
-                let (end, limit) = if before < low { (LimitEnd::Least, low) } else { (LimitEnd::Most, high) };
+                let (end, limit) = if before < *low { (LimitEnd::Least, *low) } else { (LimitEnd::Most, *high) };
                 let exceeded = Some(BeyondLimit { sample: id, value: before, limit });
                 pairs.range = Err(MissingLimit { name: measured.ranges.value.name().to_owned(), end, exceeded });
             }
-            pairs.samples.push(sample);
-            pairs.differences.push(Baseline::settle(value) - Baseline::settle(before));
-            pairs.weights.push(self.weights().map_or(1.0, |weights| weights[sample as usize]));
+            let weight = self.weights().map_or(1.0, |weights| weights[sample as usize]);
+            if let (Some(value), Some(before)) = (known_now, before) {
+                pairs.samples.push(sample);
+                pairs.differences.push(Baseline::settle(value) - Baseline::settle(before));
+                pairs.weights.push(weight);
+            } else if let Ok((low, high)) = pairs.range {
+                // An error counts as a failure before a gate passes, as elsewhere, and as a success before it fails.
+                let filled = |end: f64| value.map_or(end, |value| measured.partly.fill(sample, value, end));
+                let is_partly = measured.partly.get(sample).is_some();
+                let (least, most) = match value {
+                    Some(value) if is_whole => (value, value),
+                    _ if is_partly => (filled(low), filled(high)),
+                    Some(value) if !lower_is_better => (value, high),
+                    _ => (low, high),
+                };
+                let difference = (least - before.unwrap_or(high), most - before.unwrap_or(low));
+                pairs.unknown.push(UnknownPair { sample, weight, difference });
+            }
         }
         (!pairs.differences.is_empty()).then_some(pairs)
     }
 
-    fn difference(&self, measured: &Measurement, recorded: f64, pairs: Option<&Pairs>) -> Figure {
+    fn difference(&self, measured: &Measurement, recorded: &BaselineMetric, pairs: Option<&Pairs>) -> Figure {
         let confidence = self.context.confidence;
         if let Some(pairs) = pairs {
             let tally = Tally { n: pairs.differences.len() as u64, missing: 0 };
@@ -133,7 +152,17 @@ impl Judge<'_> {
             let value = mean.as_ref().map(|mean| mean.mean.estimate).map_err(|&why| why);
             let figure = Figure::statistic(value, f64::NAN, tally, PAIRED_METHOD);
             // By estimate, the interval is only shown; with confidence, it decides, and t does not hold for skewed differences.
-            let bounded = self.test_of_pairs(pairs, 0.0, true).and_then(|test| test.interval(confidence));
+            let bound = |filled, is_lower| {
+                let ends = self.test_of_pairs(pairs, filled, 0.0, true)?.interval(confidence)?;
+                Some(if is_lower { (ends.lower, ends.method) } else { (ends.upper, ends.method) })
+            };
+            let (low, high) = self.fills_of_pairs(false);
+            let bounded = bound(low, true).zip(bound(high, false)).map(|((lower, method), (upper, _))| Interval {
+                lower,
+                upper,
+                confidence,
+                method,
+            });
             let shown = match self.mode {
                 Mode::Point => bounded.or_else(|| pairs.t_interval(confidence)),
                 Mode::Confidence(_) => bounded,
@@ -141,12 +170,14 @@ impl Judge<'_> {
             return figure.with_interval(shown);
         }
         let mut figure = measured.figure.clone();
-        figure.value = figure.value.map(|value| Baseline::settle(value) - recorded);
+        figure.value = figure.value.map(|value| Baseline::settle(value) - recorded.value);
         figure.method = RECORDED_METHOD.into();
-        if let Some(interval) = &mut figure.interval {
-            interval.lower = interval.lower.map(|x| x - recorded);
-            interval.upper = interval.upper.map(|x| x - recorded);
-        }
+        // The recorded value is one of a run too, with an error of its own.
+        figure.interval = figure.interval.zip(recorded.interval).map(|(now, (low, high))| Interval {
+            lower: now.lower.map(|x| x - high),
+            upper: now.upper.map(|x| x - low),
+            ..now
+        });
         figure.caveats.retain(|caveat| !matches!(caveat, Caveat::PerfectScore { .. }));
         figure
     }
@@ -156,21 +187,22 @@ impl Judge<'_> {
         rule: &BaselineRule,
         name: &Spanned<String>,
         measured: &Rc<Measurement>,
-        recorded: f64,
+        recorded: &BaselineMetric,
         difference: &Figure,
         pairs: Option<&Pairs>,
     ) -> Result<PendingGate, Fault> {
-        let margin = margin(rule, measured, recorded)?;
+        let value_then = recorded.value;
+        let margin = margin(rule, measured, value_then)?;
         let lower_is_better = measured.direction == Some(Direction::AtMost);
         let sign = if lower_is_better { -1.0 } else { 1.0 };
         let comparison = if lower_is_better { Comparison::AtMost } else { Comparison::AtLeast };
         let kind = GateKind::Baseline(rule.mode);
         if rule.mode == BaselineMode::Above {
             let by = sign * margin;
-            let threshold = Rule { comparison, value: clamp(recorded + by, measured.unit) };
+            let threshold = Rule { comparison, value: clamp(value_then + by, measured.unit) };
             let judgement = self.question(measured, threshold, measured.unit).decide(AllowedErrors::of(self.mode));
             let mut gate = self.gate(kind, name.value.clone(), rule.level, threshold, measured, judgement);
-            gate.result.rule = GateRule::Above { rule: threshold, baseline: recorded, margin };
+            gate.result.rule = GateRule::Above { rule: threshold, baseline: value_then, margin };
             return Ok(gate);
         }
         let has_scenarios = self.case.baseline.is_some_and(|(baseline, _)| !baseline.scenarios.is_empty());
@@ -178,14 +210,11 @@ impl Judge<'_> {
         let judgement = match pairs {
             Some(pairs) => self.not_worse(difference, margin, lower_is_better, measured.unit, pairs),
             None if is_by_scenario => Judgement::new(Verdict::Undecided, BaselineReason::NoCommonScenario),
-            None => {
-                let limit = Rule { comparison, value: clamp(recorded - sign * margin, measured.unit) };
-                self.question(measured, limit, measured.unit).decide(AllowedErrors::of(self.mode))
-            }
+            None => self.not_worse_than_recorded(measured, recorded, margin, comparison),
         };
         let value = difference.value.as_ref().ok().copied();
         let mut gate =
-            PendingGate::new(kind, name.value.clone(), GateRule::NotWorse { baseline: recorded, margin }, judgement);
+            PendingGate::new(kind, name.value.clone(), GateRule::NotWorse { baseline: value_then, margin }, judgement);
         gate.result = GateResult {
             level: rule.level,
             threshold: Some(Rule { comparison, value: -sign * margin }),
@@ -196,6 +225,45 @@ impl Judge<'_> {
             ..gate.result
         };
         Ok(gate)
+    }
+
+    /// Compares with the recorded value of a metric that has none per scenario. In confidence mode that value has an error too: before
+    /// the gate passes, the baseline was as good as its interval allows, and before it fails, as bad. What the interval may miss is
+    /// taken off the errors that are allowed.
+    fn not_worse_than_recorded(
+        &self,
+        measured: &Rc<Measurement>,
+        recorded: &BaselineMetric,
+        margin: f64,
+        comparison: Comparison,
+    ) -> Judgement {
+        let lower_is_better = comparison == Comparison::AtMost;
+        let limit = |then: f64| {
+            let value = if lower_is_better { then + margin } else { then - margin };
+            self.question(measured, Rule { comparison, value: clamp(value, measured.unit) }, measured.unit)
+        };
+        let Some(errors) = AllowedErrors::of(self.mode) else { return limit(recorded.value).decide(None) };
+        let Some((low, high)) = recorded.interval else {
+            return Judgement::new(Verdict::Undecided, BaselineReason::NoRecordedInterval);
+        };
+        let left = errors.pass - RECORDED_TAIL;
+        if left <= TIE {
+            let confidence = 1.0 - errors.pass;
+            return Judgement::new(Verdict::Undecided, BaselineReason::RecordedIntervalTooNarrow { confidence });
+        }
+        let (best, worst) = if lower_is_better { (low, high) } else { (high, low) };
+        let left = AllowedErrors { pass: left, fail: left };
+        let strict = limit(best).decide(Some(left));
+        let mut judgement = match strict.verdict {
+            Verdict::Pass => strict,
+            _ => match limit(worst).decide(Some(left)) {
+                failed if failed.verdict == Verdict::Fail => failed,
+                open => Judgement { verdict: Verdict::Undecided, p_fail: open.p_fail, ..strict },
+            },
+        };
+        judgement.more = None;
+        judgement.p_fail = judgement.p_fail.map(|p| (p + RECORDED_TAIL).min(1.0));
+        judgement
     }
 
     fn not_worse(
@@ -225,6 +293,7 @@ impl Judge<'_> {
                 scenarios,
                 margin,
                 bounds,
+                unknown: if self.mode == Mode::Point { 0 } else { pairs.unknown.len() as u64 },
             })
         };
         let rule = Rule { comparison: Comparison::AtLeast, value: -margin };
@@ -235,28 +304,52 @@ impl Judge<'_> {
         if let Err(missing) = &pairs.range {
             return Judgement::new(Verdict::Undecided, BaselineReason::NoLimit(missing.clone()));
         }
-        let Some(test) = self.test_of_pairs(pairs, -sign * margin, !lower_is_better) else {
+        let (bad, good) = self.fills_of_pairs(lower_is_better);
+        let test = |filled| self.test_of_pairs(pairs, filled, -sign * margin, !lower_is_better);
+        let (Some(worst), Some(best)) = (test(bad), test(good)) else {
             return Judgement::new(Verdict::Undecided, BaselineReason::TooFewToBound);
         };
         let alpha = 1.0 - level;
-        let p_fail = test.p_fail();
-        let verdict = if test.passes(alpha) {
+        let p_fail = best.p_fail();
+        let verdict = if worst.passes(alpha) {
             Verdict::Pass
         } else if is_within(p_fail, alpha) {
             Verdict::Fail
         } else {
             Verdict::Undecided
         };
-        let bounds = test.one_bound(alpha, true).zip(test.one_bound(alpha, false));
+        let (low, high) = if lower_is_better { (best, worst) } else { (worst, best) };
+        let bounds = low.one_bound(alpha, true).zip(high.one_bound(alpha, false));
         Judgement { p_fail: Some(p_fail), ..Judgement::new(verdict, reason(bounds)) }
     }
 
+    /// What scenarios with an unknown difference are taken for before a gate passes, and before it fails.
+    fn fills_of_pairs(&self, lower_is_better: bool) -> (PairFill, PairFill) {
+        let (bad, good) =
+            if lower_is_better { (PairFill::Most, PairFill::Least) } else { (PairFill::Least, PairFill::Most) };
+        match self.policy.missing {
+            OnMissingValues::Worst => (bad, good),
+            OnMissingValues::Failed => (bad, bad),
+            OnMissingValues::AtRandom | OnMissingValues::Excluded => (PairFill::LeftOut, PairFill::LeftOut),
+        }
+    }
+
     /// The mean difference beside a threshold, with samples or clusters as the units.
-    fn test_of_pairs(&self, pairs: &Pairs, threshold: f64, up: bool) -> Option<BoundTest> {
+    fn test_of_pairs(&self, pairs: &Pairs, fill: PairFill, threshold: f64, up: bool) -> Option<BoundTest> {
         let (low, high) = pairs.range.as_ref().ok()?;
-        let terms = pairs.differences.iter().zip(&pairs.weights).map(|(&x, &weight)| Term::new(weight * x, weight));
+        let term = |difference: f64, weight: f64| Term::new(weight * difference, weight);
+        let known = pairs.differences.iter().zip(&pairs.weights).map(|(&x, &weight)| term(x, weight));
+        let unknown = pairs.unknown.iter().filter_map(|pair| {
+            let (least, most) = pair.difference;
+            let difference = match fill {
+                PairFill::LeftOut => return None,
+                PairFill::Least => least,
+                PairFill::Most => most,
+            };
+            Some((pair.sample, term(difference, pair.weight)))
+        });
         let rows = UnitRows {
-            rows: pairs.samples.iter().copied().zip(terms).collect(),
+            rows: pairs.samples.iter().copied().zip(known).chain(unknown).collect(),
             limits: TermLimits::Within((Some(low - high), Some(high - low))),
         };
         // A baseline has no attempts to pair, so those of a sample are one piece of evidence here too.
@@ -286,24 +379,41 @@ impl Judge<'_> {
         };
         let mut seen = BTreeSet::new();
         for scenario in &self.summaries {
-            match baseline.scenarios.get(&scenario.id) {
-                None => result.added.push(scenario.id.clone()),
+            let id = self.id(scenario);
+            match baseline.scenarios.get(&id) {
+                None => result.added.push(id.clone()),
                 // A scenario that did not run, then or now, has not changed.
                 Some(then) => match (then.outcome, scenario.outcome) {
                     (ScenarioOutcome::Passed, ScenarioOutcome::Failed) => {
-                        result.newly_failing.push(scenario.id.clone());
+                        result.newly_failing.push(id.clone());
                     }
                     (ScenarioOutcome::Failed, ScenarioOutcome::Passed) => {
-                        result.newly_passing.push(scenario.id.clone());
+                        result.newly_passing.push(id.clone());
                     }
                     _ => {}
                 },
             }
-            seen.insert(&scenario.id);
+            seen.insert(id);
         }
-        result.removed = baseline.scenarios.keys().filter(|id| !seen.contains(id)).cloned().collect();
+        result.removed = baseline.scenarios.keys().filter(|id| !seen.contains(*id)).cloned().collect();
         result
     }
+}
+
+/// A scenario that both have, and of which at least one lacks a value: an error on the way, or no score.
+struct UnknownPair {
+    sample: u32,
+    weight: f64,
+    /// The least and the greatest that the difference can be.
+    difference: (f64, f64),
+}
+
+/// What scenarios with an unknown difference are taken for.
+#[derive(Clone, Copy)]
+enum PairFill {
+    LeftOut,
+    Least,
+    Most,
 }
 
 /// Differences of the scenarios that both have.
@@ -311,13 +421,15 @@ struct Pairs {
     samples: Vec<u32>,
     differences: Vec<f64>,
     weights: Vec<f64>,
+    unknown: Vec<UnknownPair>,
     /// The least and the greatest value of a scenario, now and then.
     range: Result<(f64, f64), MissingLimit>,
 }
 
 impl Default for Pairs {
     fn default() -> Self {
-        Self { samples: Vec::new(), differences: Vec::new(), weights: Vec::new(), range: Ok((0.0, 1.0)) }
+        let (samples, differences, weights, unknown) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Self { samples, differences, weights, unknown, range: Ok((0.0, 1.0)) }
     }
 }
 
@@ -380,14 +492,14 @@ pub(super) fn record(judge: &Judge<'_>, metrics: &Metrics) -> Baseline {
         ..Baseline::default()
     };
     for scenario in &judge.summaries {
-        let outcomes = &judge.scenarios.outcomes()[scenario.attempts.clone()];
+        let outcomes = &judge.scenarios.outcomes()[scenario.attempts()];
         let entry = BaselineScenario {
             outcome: scenario.outcome,
             passed: outcomes.iter().filter(|outcome| **outcome == ScenarioOutcome::Passed).count() as u32,
             attempts: outcomes.len() as u32,
             values: IndexMap::new(),
         };
-        baseline.scenarios.insert(scenario.id.clone(), entry);
+        baseline.scenarios.insert(judge.id(scenario), entry);
     }
     for (name, measured) in metrics.iter() {
         let Some(value) = measured.value().map(Baseline::settle) else { continue };

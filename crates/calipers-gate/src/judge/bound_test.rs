@@ -4,6 +4,8 @@ use crate::policy::Looks;
 use crate::{QuantileShare, SampleUnit};
 use calipers_stats::bounded_ratio::BoundedRatio;
 use calipers_stats::corrected_mean::CorrectedMean;
+use calipers_stats::corrected_units::CorrectedUnits;
+use calipers_stats::matthews::MatthewsTable;
 use calipers_stats::threshold_test::{Direction, is_within};
 use calipers_stats::{Confidence, Interval, Method};
 
@@ -17,6 +19,10 @@ enum Quantity {
     Ratio(BoundedRatio),
     /// A judge's mean, corrected by labels.
     Corrected(CorrectedMean),
+    /// The same where samples go together, do not count alike, or are looked at more than once.
+    CorrectedUnits(Box<CorrectedUnits>),
+    /// The correlation of a table.
+    Table(Box<MatthewsTable>),
 }
 
 /// A quantity with the threshold that it is compared with.
@@ -43,11 +49,39 @@ impl BoundTest {
         Self { quantity, threshold, up, is_quantile: false, looks: Looks::Once, unit: SampleUnit::Labels }
     }
 
+    /// The test of a corrected mean over units.
+    pub(super) fn of_corrected_units(mean: CorrectedUnits, threshold: f64, up: bool, looks: Looks) -> Self {
+        let quantity = Quantity::CorrectedUnits(Box::new(mean));
+        Self { quantity, threshold, up, is_quantile: false, looks, unit: SampleUnit::Labels }
+    }
+
+    /// The test of the correlation of a table.
+    pub(super) fn of_table(table: MatthewsTable, threshold: f64, up: bool, looks: Looks, unit: SampleUnit) -> Self {
+        Self { quantity: Quantity::Table(Box::new(table)), threshold, up, is_quantile: false, looks, unit }
+    }
+
     /// How probable data this high, or this low, are on the threshold.
     fn p(&self, is_above: bool) -> f64 {
         match &self.quantity {
             Quantity::Ratio(ratio) => self.p_value(ratio, is_above),
             Quantity::Corrected(mean) => p_of_corrected(mean, self.threshold, is_above),
+            Quantity::CorrectedUnits(mean) => match (self.looks, is_above) {
+                (Looks::Once, true) => mean.p_above(self.threshold),
+                (Looks::Once, false) => mean.p_below(self.threshold),
+                (Looks::Any, true) => mean.p_above_at_any_time(self.threshold),
+                (Looks::Any, false) => mean.p_below_at_any_time(self.threshold),
+            },
+            Quantity::Table(table) => self.p_of_table(table, is_above),
+        }
+    }
+
+    fn p_of_table(&self, table: &MatthewsTable, is_above: bool) -> f64 {
+        let t = self.threshold;
+        match (self.looks, is_above) {
+            (Looks::Once, true) => table.p_above(t),
+            (Looks::Once, false) => table.p_below(t),
+            (Looks::Any, true) => table.p_above_at_any_time(t),
+            (Looks::Any, false) => table.p_below_at_any_time(t),
         }
     }
 
@@ -65,7 +99,22 @@ impl BoundTest {
 
     /// True when the data rule out the wrong side of the threshold, with errors of at most α.
     pub(super) fn passes(&self, alpha: f64) -> bool {
-        is_within(self.p(self.up), alpha)
+        self.is_sure(self.up, alpha)
+    }
+
+    /// True when the data rule out the right side of the threshold, with errors of at most α.
+    fn fails(&self, alpha: f64) -> bool {
+        self.is_sure(!self.up, alpha)
+    }
+
+    /// True when what is compared is surely above the threshold, or below it.
+    fn is_sure(&self, is_above: bool, alpha: f64) -> bool {
+        match (&self.quantity, is_above, self.looks) {
+            // Its p-value takes many times as long as its bounds at one level.
+            (Quantity::Table(table), true, Looks::Once) => table.is_above(self.threshold, alpha),
+            (Quantity::Table(table), false, Looks::Once) => table.is_below(self.threshold, alpha),
+            _ => is_within(self.p(is_above), alpha),
+        }
     }
 
     /// How probable data this bad are on the threshold.
@@ -84,6 +133,18 @@ impl BoundTest {
         let ratio = match &self.quantity {
             Quantity::Ratio(ratio) => ratio,
             Quantity::Corrected(mean) => return mean.interval(confidence).ok(),
+            Quantity::CorrectedUnits(mean) => {
+                return match self.looks {
+                    Looks::Once => mean.interval(confidence).ok(),
+                    Looks::Any => mean.interval_at_any_time(confidence),
+                };
+            }
+            Quantity::Table(table) => {
+                return Some(match self.looks {
+                    Looks::Once => table.interval(confidence),
+                    Looks::Any => table.interval_at_any_time(confidence),
+                });
+            }
         };
         let mut interval = match self.looks {
             Looks::Once => ratio.interval(confidence),
@@ -107,25 +168,35 @@ impl BoundTest {
 
     /// The number of units, and how many are needed, if even a perfect score could not pass.
     pub(super) fn cannot_pass(&self, alpha: f64) -> Option<(u64, u64)> {
-        let Quantity::Ratio(ratio) = &self.quantity else { return None };
-        let (low, high) = ratio.reach();
-        let best = if self.up { high } else { low };
-        if ratio.estimate() != best || self.passes(alpha) {
+        let is_perfect = match &self.quantity {
+            Quantity::Ratio(ratio) => {
+                let (low, high) = ratio.reach();
+                ratio.estimate() == if self.up { high } else { low }
+            }
+            Quantity::Table(table) => table.estimate() == Ok(if self.up { 1.0 } else { -1.0 }),
+            Quantity::Corrected(_) | Quantity::CorrectedUnits(_) => false,
+        };
+        if !is_perfect || self.passes(alpha) {
             return None;
         }
-        let have = ratio.units();
-        let need = self.times_until(ratio, alpha, |p_pass, _| is_within(p_pass, alpha), f64::INFINITY)?;
-        Some((have, need))
+        let need = self.units_until(alpha, |more| more.passes(alpha), f64::INFINITY)?;
+        Some((self.units(), need))
     }
 
     /// About how many more units would decide if things stayed as they are.
     pub(super) fn more(&self, alpha: f64) -> Option<u64> {
-        let decides = |p_pass: f64, p_fail: f64| is_within(p_pass, alpha) || is_within(p_fail, alpha);
         let (units, needed) = match &self.quantity {
-            Quantity::Ratio(ratio) => (ratio.units(), self.times_until(ratio, alpha, decides, MORE_MAX)?),
+            Quantity::Ratio(_) | Quantity::Table(_) => {
+                let decides = |more: &Self| more.passes(alpha) || more.fails(alpha);
+                (self.units(), self.units_until(alpha, decides, MORE_MAX)?)
+            }
+            // Labels of the same clusters say less than labels of others, so no number of them is promised.
+            Quantity::CorrectedUnits(_) => return None,
             Quantity::Corrected(mean) => {
                 let p = |mean: &CorrectedMean, is_above| p_of_corrected(mean, self.threshold, is_above);
-                let needed = mean.truths_until(|mean| decides(p(mean, self.up), p(mean, !self.up)))?;
+                let decides =
+                    |mean: &CorrectedMean| is_within(p(mean, self.up), alpha) || is_within(p(mean, !self.up), alpha);
+                let needed = mean.truths_until(decides)?;
                 (mean.truths(), needed)
             }
         };
@@ -133,18 +204,9 @@ impl BoundTest {
     }
 
     /// How many units like these would decide.
-    fn times_until(
-        &self,
-        ratio: &BoundedRatio,
-        alpha: f64,
-        decides: impl Fn(f64, f64) -> bool,
-        more_max: f64,
-    ) -> Option<u64> {
-        let units = ratio.units() as f64;
-        let decides = |count: f64| {
-            let ratio = ratio.repeated(count / units);
-            decides(self.p_value(&ratio, self.up), self.p_value(&ratio, !self.up))
-        };
+    fn units_until(&self, alpha: f64, decides: impl Fn(&Self) -> bool, more_max: f64) -> Option<u64> {
+        let units = self.units() as f64;
+        let decides = |count: f64| decides(&self.repeat(count / units));
         // Far from any threshold that a number of samples could show.
         let most = if more_max.is_finite() { units + more_max } else { 1e9 * alpha.recip() };
         let (mut low, mut high) = (units, units * 2.0);
@@ -164,6 +226,16 @@ impl BoundTest {
         Some(if below > units && decides(below) { below as u64 } else { high.ceil() as u64 })
     }
 
+    /// The same test of so many times as many units.
+    fn repeat(&self, times: f64) -> Self {
+        let quantity = match &self.quantity {
+            Quantity::Ratio(ratio) => Quantity::Ratio(ratio.repeated(times)),
+            Quantity::Table(table) => Quantity::Table(Box::new(table.repeat(times))),
+            Quantity::Corrected(_) | Quantity::CorrectedUnits(_) => self.quantity.clone(),
+        };
+        Self { quantity, ..*self }
+    }
+
     /// The bound on the worse or on the better side.
     pub(super) fn bound(&self, alpha: f64, is_worst: bool) -> Option<f64> {
         self.one_bound(alpha, self.up == is_worst)
@@ -174,6 +246,8 @@ impl BoundTest {
         match &self.quantity {
             Quantity::Ratio(ratio) => ratio.units(),
             Quantity::Corrected(mean) => mean.truths(),
+            Quantity::CorrectedUnits(mean) => mean.truths(),
+            Quantity::Table(table) => table.units(),
         }
     }
 }

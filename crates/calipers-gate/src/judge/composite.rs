@@ -1,5 +1,6 @@
 //! Formulas over metrics, and the condition that they have to meet.
 
+use super::formula_bounds::KnownMovements;
 use super::measurement::{Measurement, Metrics, undefined_figure};
 use super::threshold_question::{AllowedErrors, Judgement, holds};
 use super::{Fault, Judge};
@@ -28,6 +29,8 @@ pub(super) struct Formulas<'j, 'p> {
     pub(super) results: Vec<CompositeResult>,
     /// Bounds of metrics by themselves, by the bits of their level: those of a quantile take many looks at its attempts.
     pub(super) apart: RefCell<HashMap<(String, u64), (f64, f64)>>,
+    /// What units say of metrics and of whole formulas: several bounds are asked of each.
+    pub(super) known: KnownMovements,
 }
 
 /// A value that formulas may name.
@@ -48,7 +51,13 @@ pub(super) struct FormulaValue {
 impl<'j, 'p> Formulas<'j, 'p> {
     /// Evaluates all formulas of the policy, and the weighted score if metrics have weights.
     pub(super) fn new(judge: &'j Judge<'p>, metrics: &mut Metrics) -> Result<Self, Fault> {
-        let mut formulas = Self { judge, values: IndexMap::new(), results: Vec::new(), apart: RefCell::default() };
+        let mut formulas = Self {
+            judge,
+            values: IndexMap::new(),
+            results: Vec::new(),
+            apart: RefCell::default(),
+            known: KnownMovements::default(),
+        };
         if let Some(weighted) = weighted_score(judge)? {
             formulas.add(&weighted, metrics)?;
         }

@@ -18,7 +18,12 @@ impl Judge<'_> {
         };
         counts.flaky = self.summaries.iter().filter(is_flaky).count() as u64;
         let mut coverage = Coverage { counts, ..Coverage::default() };
-        let present: BTreeSet<String> = self.summaries.iter().map(|scenario| scenario.id.clone()).collect();
+        let is_asked = self.case.suite.is_some()
+            || self.case.baseline.is_some_and(|(baseline, _)| !baseline.scenarios.is_empty())
+            || !(self.policy.required.is_empty() && self.policy.optional.is_empty());
+        // The names of all scenarios are only needed where something says which there should be.
+        let named = self.summaries.iter().filter(|_| is_asked);
+        let present: BTreeSet<String> = named.map(|scenario| self.id(scenario)).collect();
         let absent = |ids: &mut dyn Iterator<Item = &str>| -> Vec<String> {
             ids.filter(|id| !present.contains(*id)).map(str::to_owned).collect::<BTreeSet<_>>().into_iter().collect()
         };

@@ -20,10 +20,12 @@ use crate::policy::{Arithmetic, Comparison, Expression, Looks, Node, Rule};
 use calipers_core::{Evidence, Scope, Unit};
 use calipers_stats::bounded_ratio::{BoundedRatio, Term};
 use calipers_stats::{Confidence, ExactSum, Method};
+use std::cell::RefCell;
 use std::collections::HashMap;
+use std::rc::Rc;
 
 /// An end of an interval.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum End {
     Low,
     High,
@@ -77,6 +79,16 @@ struct FormulaMean {
     /// The values of its metrics, with missing ones filled in.
     values: HashMap<String, f64>,
 }
+
+/// What was found out about units: it is asked for several times, for bounds on both sides and at several levels.
+#[derive(Default)]
+pub(super) struct KnownMovements {
+    of_metrics: KnownBy<Fill, Movement>,
+    of_formulas: KnownBy<End, FormulaMean>,
+}
+
+/// What is known by a name and a side; nothing where there is nothing to know.
+type KnownBy<Side, T> = RefCell<HashMap<(String, Side), Option<Rc<T>>>>;
 
 /// What part of the error that is allowed a metric that is bounded by itself may have, beside the others together.
 const CORNER_SHARE: f64 = 0.1;
@@ -219,7 +231,20 @@ impl Formulas<'_, '_> {
 
     /// An expression as a mean over units, missing values filled in for this end. Metrics that are bounded by themselves stay
     /// where they are.
-    fn mean(&self, expression: &Expression, apart: &[&str], end: End) -> Option<FormulaMean> {
+    fn mean(&self, expression: &Expression, apart: &[&str], end: End) -> Option<Rc<FormulaMean>> {
+        // Where nothing is missing, there is nothing to fill in for either end.
+        let is_complete = |name: &str| self.values.get(name).is_some_and(|known| self.is_as_measured(known));
+        let end = if self.leaves(expression).into_iter().all(is_complete) { End::Low } else { end };
+        let key = (format!("{expression:?}"), end);
+        if let Some(known) = self.known.of_formulas.borrow().get(&key) {
+            return known.clone();
+        }
+        let mean = self.find_mean(expression, apart, end).map(Rc::new);
+        self.known.of_formulas.borrow_mut().insert(key, mean.clone());
+        mean
+    }
+
+    fn find_mean(&self, expression: &Expression, apart: &[&str], end: End) -> Option<FormulaMean> {
         let mut values = HashMap::new();
         let mut moving = Vec::new();
         let sum = self.weighted_sum(expression);
@@ -277,7 +302,19 @@ impl Formulas<'_, '_> {
 
     /// What units say of a metric, with missing values and errors taken for the worst or the best; none where it is not a mean or a
     /// ratio of sums, or is cut off at a budget.
-    fn movement(&self, name: &str, side: Fill) -> Option<Movement> {
+    fn movement(&self, name: &str, side: Fill) -> Option<Rc<Movement>> {
+        let is_complete = self.values.get(name).is_some_and(|known| self.is_as_measured(known));
+        let side = if is_complete { Fill::Bad } else { side };
+        let key = (name.to_owned(), side);
+        if let Some(known) = self.known.of_metrics.borrow().get(&key) {
+            return known.clone();
+        }
+        let movement = self.find_movement(name, side).map(Rc::new);
+        self.known.of_metrics.borrow_mut().insert(key, movement.clone());
+        movement
+    }
+
+    fn find_movement(&self, name: &str, side: Fill) -> Option<Movement> {
         let known = self.values.get(name).filter(|known| known.budget.is_none())?;
         let measured = known.measured.as_ref()?;
         if let Evidence::Quantile { .. } = measured.evidence.as_ref()? {
@@ -307,8 +344,9 @@ impl Formulas<'_, '_> {
 
     /// True when nothing is filled in or set right, so that the value is the one that is shown, to the last bit.
     fn is_as_measured(&self, known: &FormulaValue) -> bool {
-        let has_missing =
-            |measured: &super::measurement::Measurement| measured.evidence.as_ref().is_some_and(Evidence::has_missing);
+        let has_missing = |measured: &Measurement| {
+            measured.evidence.as_ref().is_some_and(Evidence::has_missing) || !measured.partly.is_empty()
+        };
         !known.measured.as_ref().is_some_and(|measured| has_missing(measured))
             && !self.judge.errored.iter().any(|is| *is)
     }

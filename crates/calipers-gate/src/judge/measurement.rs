@@ -2,13 +2,14 @@
 
 use super::{Fault, Judge};
 use crate::limits::{LimitEnd, RangeQuestion, ValueRanges};
-use crate::policy::{Estimand, Mistake, Span, Spanned};
+use crate::policy::{Estimand, Mistake, OnMissingValues, Span, Spanned};
 use calipers_core::metric::{clustered_mean, mean_figure, perfect_score_of};
 use calipers_core::{
-    Caveat, Error, ErrorKind, Evidence, Figure, Metric, MetricBasis, RatioLimits, Reason, Scope, Tally, Undefined,
-    Unit, mean_score,
+    Caveat, Error, ErrorKind, Evidence, Figure, Metric, MetricBasis, PartlyMissing, RatioLimits, Reason, Scope, Tally,
+    Undefined, Unit, mean_score,
 };
 use calipers_stats::bounded_ratio::{BoundedRatio, Term};
+use calipers_stats::corrected_units::{CorrectedThing, CorrectedUnits, Joining};
 use calipers_stats::threshold_test::Direction;
 use calipers_stats::weighted::{WeightedMean, weighted_mean};
 use calipers_stats::{Confidence, ExactSum, Interval, Moments};
@@ -33,6 +34,50 @@ pub(super) struct Measurement {
     pub(super) ranges: Rc<ValueRanges>,
     /// Which samples it is about.
     pub(super) scope: Scope,
+    /// The samples that have a value although some of their attempts have none.
+    pub(super) partly: Rc<PartlyScored>,
+}
+
+/// The samples that have a value although some of their attempts have none.
+#[derive(Default)]
+pub(super) struct PartlyScored {
+    /// In the order of the run.
+    samples: Vec<PartlyMissing>,
+    /// True when the value of a sample is the mean of its attempts. Otherwise an attempt without a value may change all of it.
+    is_mean: bool,
+}
+
+impl PartlyScored {
+    pub(super) fn is_empty(&self) -> bool {
+        self.samples.is_empty()
+    }
+
+    /// The samples, each with how many of its attempts have no value.
+    pub(super) fn iter(&self) -> impl Iterator<Item = PartlyMissing> {
+        self.samples.iter().copied()
+    }
+
+    /// The same of some of the samples.
+    fn keep(&self, samples: &[u32]) -> Self {
+        let kept: HashSet<u32> = samples.iter().copied().collect();
+        Self { samples: self.iter().filter(|one| kept.contains(&one.sample)).collect(), is_mean: self.is_mean }
+    }
+
+    /// The attempts of a sample, if some have no value.
+    pub(super) fn get(&self, sample: u32) -> Option<PartlyMissing> {
+        let place = self.samples.binary_search_by_key(&sample, |one| one.sample).ok()?;
+        Some(self.samples[place])
+    }
+
+    /// The value of a sample with its missing attempts at this value.
+    pub(super) fn fill(&self, sample: u32, value: f64, filled: f64) -> f64 {
+        let Some(PartlyMissing { missing, attempts, .. }) = self.get(sample) else { return value };
+        if !self.is_mean {
+            return filled;
+        }
+        let (missing, attempts) = (f64::from(missing), f64::from(attempts));
+        (value * (attempts - missing) + filled * missing) / attempts
+    }
 }
 
 /// What a mean over some of the samples rests on.
@@ -116,6 +161,7 @@ pub(super) fn measure(judge: &Judge<'_>, metric: &Metric, name: &str, span: &Spa
                 is_pass_share,
                 ranges: Rc::new(ValueRanges::of_shares()),
                 scope: metric.scope().clone(),
+                partly: Rc::default(),
             });
         }
         Err(error) => return Err(in_policy(error)),
@@ -144,8 +190,26 @@ pub(super) fn measure(judge: &Judge<'_>, metric: &Metric, name: &str, span: &Spa
         _ => Rc::new(ValueRanges::of_shares()),
     };
     let scope = metric.scope().clone();
-    Ok(Measurement { unit, direction, figure, unweighted: None, evidence, by_attempt, is_pass_share, ranges, scope }
-        .with_weights(judge))
+    // Other rules for what is missing have left nothing to fill in.
+    let samples = if judge.policy.missing == OnMissingValues::Worst {
+        metric.partly_missing(&judge.rows, None, &judge.context).map_err(in_policy)?
+    } else {
+        Vec::new()
+    };
+    let partly = Rc::new(PartlyScored { samples, is_mean });
+    let measurement = Measurement {
+        unit,
+        direction,
+        figure,
+        unweighted: None,
+        evidence,
+        by_attempt,
+        is_pass_share,
+        ranges,
+        scope,
+        partly,
+    };
+    Ok(measurement.with_weights(judge))
 }
 
 /// True for an error that says what the run does not record.
@@ -213,7 +277,8 @@ fn clustered(judge: &Judge<'_>, samples: &[u32], values: &[f64], weights: &[f64]
         return None;
     }
     let units: Vec<(f64, f64)> = sums.values().map(|(y, m)| (y.value(), m.value())).collect();
-    Some(clustered_mean(&units, &Moments::from_slice(values), judge.context.confidence).ok())
+    let moments = Moments::from_slice(values);
+    Some(clustered_mean(&units, &moments, (None, None), judge.context.confidence).ok())
 }
 
 impl Measurement {
@@ -229,6 +294,33 @@ impl Measurement {
                 self.figure.interval = interval;
             }
         }
+        self.with_corrected_weights(judge)
+    }
+
+    /// The same of a mean that labels correct.
+    fn with_corrected_weights(mut self, judge: &Judge<'_>) -> Self {
+        let (Some(weights), Some(Evidence::Corrected { samples, judged, labels, .. }), Ok(plain)) =
+            (judge.weights(), &self.evidence, &self.figure.value)
+        else {
+            return self;
+        };
+        let clusters = judge.clusters.as_ref().filter(|_| !judge.context.cluster.is_empty());
+        let thing = |((&sample, &judged), &truth): ((&u32, &f64), &Option<f64>)| CorrectedThing {
+            unit: clusters.map_or(sample, |clusters| clusters.of_samples[sample as usize]),
+            weight: weights[sample as usize],
+            measured: Some(judged),
+            truth,
+        };
+        let joining = if clusters.is_some() { Joining::Clusters } else { Joining::Things };
+        let mean = CorrectedUnits::new(samples.iter().zip(judged).zip(labels).map(thing), joining);
+        let unweighted = Some(*plain);
+        let value = mean.as_ref().map(CorrectedUnits::estimate);
+        self.figure.value = value.map_err(|&why| Undefined::new(Reason::Statistic(why), f64::NAN));
+        let is_unit = |x: f64| (0.0..=1.0).contains(&x);
+        let has_ends = judged.iter().chain(labels.iter().flatten()).all(|&x| is_unit(x));
+        self.figure.interval =
+            mean.ok().filter(|_| has_ends).and_then(|mean| mean.interval(judge.context.confidence).ok());
+        self.unweighted = unweighted;
         self
     }
 
@@ -236,7 +328,7 @@ impl Measurement {
     fn by_category(&self, judge: &Judge<'_>) -> CategoryMeasurements {
         let Evidence::Mean { samples, values, missing } = self.evidence.as_ref()? else { return None };
         let mut parts: IndexMap<Arc<str>, MeanParts> = IndexMap::new();
-        let category = |sample: u32| judge.category_of[sample as usize].clone();
+        let category = |sample: u32| judge.categories.of(sample).cloned();
         for (&sample, &value) in samples.iter().zip(values) {
             if let Some(category) = category(sample) {
                 let part = parts.entry(category).or_default();
@@ -284,14 +376,18 @@ impl Measurement {
             only_means(all, |sample| chosen.contains(&sample))
         });
         let (ranges, scope) = (self.ranges.clone(), Scope::Unknown);
-        Self { figure, unweighted: None, evidence, by_attempt, ranges, scope, ..*self }.with_weights(judge)
+        let partly = match &evidence {
+            Some(Evidence::Mean { samples, .. }) if !self.partly.is_empty() => Rc::new(self.partly.keep(samples)),
+            _ => Rc::default(),
+        };
+        Self { figure, unweighted: None, evidence, by_attempt, ranges, scope, partly, ..*self }.with_weights(judge)
     }
 
     /// The same without a value, and why.
     pub(super) fn undefined(like: &Self, reason: Reason) -> Self {
         let figure = undefined_figure(reason);
-        let (ranges, scope) = (like.ranges.clone(), like.scope.clone());
-        Self { figure, unweighted: None, evidence: None, by_attempt: None, ranges, scope, ..*like }
+        let (ranges, scope, partly) = (like.ranges.clone(), like.scope.clone(), Rc::default());
+        Self { figure, unweighted: None, evidence: None, by_attempt: None, ranges, scope, partly, ..*like }
     }
 
     /// The least and the greatest value that it can have.
@@ -307,6 +403,7 @@ impl Measurement {
                 let (low, high) = (end(LimitEnd::Least), end(LimitEnd::Most));
                 (low.unwrap_or(f64::NEG_INFINITY), high.unwrap_or(f64::INFINITY))
             }
+            Some(Evidence::Table { .. }) => (-1.0, 1.0),
             _ => self.unit.range(),
         }
     }

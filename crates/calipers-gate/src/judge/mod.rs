@@ -34,8 +34,9 @@ use calipers_stats::Confidence;
 use calipers_stats::multiplicity::{Correction, adjust};
 use composite::Formulas;
 use hashbrown::HashMap;
-use indexmap::IndexSet;
 use measurement::{Measurement, Metrics};
+use quantile_units::KnownUnits;
+use scenario_rules::ScenarioNames;
 use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -66,6 +67,8 @@ pub struct Case<'a> {
     pub look: Option<u64>,
     /// The version that thresholds are chosen for.
     pub version: Option<&'a str>,
+    /// Whether the report lists every scenario. Of millions, a list takes longer than the verdict.
+    pub lists_scenarios: bool,
     /// Where all this comes from; what is known here is filled in.
     pub provenance: Provenance,
 }
@@ -127,8 +130,11 @@ struct Judge<'a> {
     /// For each sample its cluster, if the policy says how samples go together.
     clusters: Option<Clusters>,
     errored: Vec<bool>,
-    category_of: Vec<Option<Arc<str>>>,
+    categories: ScenarioNames<'a>,
+    capabilities: ScenarioNames<'a>,
     rows: RunRows<'a>,
+    /// The attempts of quantiles by unit, as far as gates asked for them.
+    known_units: KnownUnits,
     mode: Mode,
 }
 
@@ -172,7 +178,7 @@ pub fn judge(case: &Case<'_>) -> Result<GateReport, Fault> {
         composites,
         baseline,
         coverage,
-        scenarios: judge.scenario_results()?,
+        scenarios: if case.lists_scenarios { judge.scenario_results()? } else { Vec::new() },
         provenance: judge.provenance(),
         caveats: judge.caveats(&gates).into_iter().map(Caveat::from).collect(),
         gates,
@@ -281,10 +287,8 @@ impl<'a> Judge<'a> {
         let scenarios = Scenarios::by_rule(case.samples, &pass_rule, &context)?;
         let summaries = scenario_rules::summaries(policy, &scenarios, &reducer)?;
         let mut errored = vec![false; case.samples.len()];
-        let mut category_of = vec![None; case.samples.len()];
         for scenario in &summaries {
             errored[scenario.sample as usize] = scenario.is_errored;
-            category_of[scenario.sample as usize] = scenario.category.clone();
         }
         let mode = match (policy.confidence, case.look) {
             (None, _) => Mode::Point,
@@ -306,8 +310,10 @@ impl<'a> Judge<'a> {
             weights: None,
             clusters: None,
             errored,
-            category_of,
+            categories: ScenarioNames::new(case.samples, "category"),
+            capabilities: ScenarioNames::new(case.samples, "capability"),
             rows: RunRows::new(case.samples),
+            known_units: KnownUnits::default(),
             mode,
         };
         judge.weights = judge.scenario_weights()?;
@@ -324,8 +330,9 @@ impl<'a> Judge<'a> {
         };
         let mut each = vec![1.0; self.samples.len()];
         for scenario in &self.summaries {
-            each[scenario.sample as usize] = weight(&weights.by_category, scenario.category.as_deref())
-                * weight(&weights.by_capability, scenario.capability.as_deref());
+            each[scenario.sample as usize] =
+                weight(&weights.by_category, self.categories.of(scenario.sample).map(|name| &**name))
+                    * weight(&weights.by_capability, self.capabilities.of(scenario.sample).map(|name| &**name));
         }
         if !each.is_empty() && each.iter().all(|&weight| weight == 0.0) {
             return Err(Mistake::new("every scenario of the run has the weight 0")
@@ -403,6 +410,8 @@ impl<'a> Judge<'a> {
             ranges: &measured.ranges,
             is_in_formula: false,
             looks: self.policy.looks,
+            known_units: &self.known_units,
+            partly: &measured.partly,
         }
     }
 
@@ -573,7 +582,7 @@ impl<'a> Judge<'a> {
     }
 
     fn categories(&self, gates: &[GateResult], metrics: &mut Metrics) -> Result<Vec<CategoryResult>, Fault> {
-        let names: IndexSet<&Arc<str>> = self.summaries.iter().filter_map(|one| one.category.as_ref()).collect();
+        let names = self.categories.count(self.summaries.iter().map(|scenario| scenario.sample));
         let pass_rate = Spanned { value: pass_rate_name().to_owned(), span: Span::nowhere() };
         let weights = &self.policy.weights.by_category;
         // In reverse, so that the first of several stays.
@@ -600,7 +609,7 @@ impl<'a> Judge<'a> {
             let weight = weight_of.get(&**category).copied().or((!weights.is_empty()).then_some(1.0));
             Ok(CategoryResult { weight, category: category.clone(), figure, gate: gate_of.get(&**category).copied() })
         };
-        names.into_iter().map(result).collect()
+        names.into_keys().map(result).collect()
     }
 
     /// What the confidence of the verdict holds for.
@@ -654,7 +663,7 @@ impl<'a> Judge<'a> {
             caveats.push(GateCaveat::NoVersion);
         }
         let wanted = u64::from(self.policy.epochs.count.unwrap_or(0));
-        let few = self.summaries.iter().filter(|scenario| (scenario.attempts.len() as u64) < wanted).count() as u64;
+        let few = self.summaries.iter().filter(|scenario| (scenario.attempts().len() as u64) < wanted).count() as u64;
         if few > 0 {
             caveats.push(GateCaveat::FewAttempts { scenarios: few, wanted });
         }
@@ -681,11 +690,20 @@ fn show_as_judged(figure: &mut Figure, asked: &ThresholdQuestion<'_>, confidence
         // What it is a share of: predictions, or positives; for F1 both, where a true positive is one of each.
         figure.n = denominators.iter().sum::<f64>() as u64;
     }
+    if let Some(name) = asked.ranges.find_exceeded() {
+        for caveat in &mut figure.caveats {
+            if let Caveat::OpenInterval { lower, upper, .. } = *caveat {
+                *caveat = Caveat::ExceededLimit { name: name.to_owned(), lower, upper };
+            }
+        }
+    }
     // What was said about the interval that is replaced, and what equal and independent samples would show.
     let count_alike = matches!(asked.units, Units::Samples) && asked.weights.is_none();
     figure.caveats.retain(|caveat| match caveat {
         Caveat::Statistic(_) | Caveat::PooledAttempts { .. } => false,
-        Caveat::OpenInterval { .. } => figure.interval.is_none_or(|interval| interval.width().is_none()),
+        Caveat::OpenInterval { .. } | Caveat::ExceededLimit { .. } => {
+            figure.interval.is_none_or(|interval| interval.width().is_none())
+        }
         Caveat::PerfectScore { .. } => count_alike,
         _ => true,
     });

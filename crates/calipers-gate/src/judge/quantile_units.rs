@@ -3,19 +3,25 @@
 use super::units::{UnitKey, Units};
 use crate::Unbounded;
 use calipers_stats::bounded_ratio::{BoundedRatio, Term};
+use std::cell::{OnceCell, RefCell};
+use std::rc::Rc;
 
 /// Units of at most this many attempts are counted in a table, larger ones one by one.
 const TABLE_ATTEMPTS_MAX: usize = 100;
 
 /// The values of a quantile by unit.
 pub(super) struct QuantileUnits {
+    /// The samples of the values and of those that are missing, and the values as they came: what tells whether others are the same.
+    of: (Vec<u32>, Vec<f64>),
     /// The values, those of a unit together.
     values: Vec<f64>,
     /// For each unit where its values end, and how many of its attempts have none.
     units: Vec<(usize, usize)>,
-    /// The finite values that there are, in order.
-    pub(super) limits: Vec<f64>,
+    limits: OnceCell<Vec<f64>>,
 }
+
+/// What was grouped once for all gates of a judge: latencies have several quantiles, and a quantile several gates.
+pub(super) type KnownUnits = RefCell<Vec<Rc<QuantileUnits>>>;
 
 impl QuantileUnits {
     /// From the values of attempts and the samples whose attempts lack one and are to be filled in.
@@ -26,15 +32,47 @@ impl QuantileUnits {
         if !rows.is_sorted_by_key(|row| row.0) {
             rows.sort_by_key(|row| row.0);
         }
-        let mut grouped = Self { values: Vec::with_capacity(values.len()), units: Vec::new(), limits: Vec::new() };
+        let of = (samples.iter().chain(missing).copied().collect(), values.to_vec());
+        let (values, units) = (Vec::with_capacity(values.len()), Vec::new());
+        let mut grouped = Self { of, values, units, limits: OnceCell::new() };
         for unit in rows.chunk_by(|a, b| a.0 == b.0) {
             grouped.values.extend(unit.iter().filter_map(|row| row.1));
             grouped.units.push((grouped.values.len(), unit.iter().filter(|row| row.1.is_none()).count()));
         }
-        grouped.limits = values.iter().copied().filter(|x| x.is_finite()).collect();
-        grouped.limits.sort_unstable_by(f64::total_cmp);
-        grouped.limits.dedup();
         grouped
+    }
+
+    /// The same, if they are not known yet. The units are those of the judge, which are the same for all of its gates.
+    pub(super) fn find(
+        known: &KnownUnits,
+        units: Units<'_>,
+        samples: &[u32],
+        values: &[f64],
+        missing: &[u32],
+    ) -> Rc<Self> {
+        let is_same = |one: &&Rc<Self>| {
+            let (of_samples, of_values) = &one.of;
+            of_values == values
+                && of_samples.len() == samples.len() + missing.len()
+                && of_samples.starts_with(samples)
+                && of_samples.ends_with(missing)
+        };
+        if let Some(found) = known.borrow().iter().find(is_same) {
+            return found.clone();
+        }
+        let found = Rc::new(Self::new(units, samples, values, missing));
+        known.borrow_mut().push(found.clone());
+        found
+    }
+
+    /// The finite values that there are, in order.
+    pub(super) fn limits(&self) -> &[f64] {
+        self.limits.get_or_init(|| {
+            let mut limits: Vec<f64> = self.values.iter().copied().filter(|x| x.is_finite()).collect();
+            limits.sort_unstable_by(f64::total_cmp);
+            limits.dedup();
+            limits
+        })
     }
 
     /// The share of attempts within a limit; those without a value are, or are not.
@@ -83,7 +121,7 @@ mod tests {
         let (missing, clusters) = ([1, 3], [0, 1, 0, 1]);
         for units in [Units::Samples, Units::Clusters(&clusters), Units::Attempts] {
             let grouped = QuantileUnits::new(units, &samples, &values, &missing);
-            assert_eq!(grouped.limits, [1.0, 2.0, 3.0, 5.0]);
+            assert_eq!(grouped.limits(), [1.0, 2.0, 3.0, 5.0]);
             for limit in [0.0, 2.0, 4.0] {
                 for is_missing_within in [false, true] {
                     let term = |is: bool| Term::new(f64::from(u8::from(is)), 1.0);

@@ -6,7 +6,11 @@ use crate::policy::{Comparison, Policy, Rule, Spanned, pass_rate_name};
 use crate::{
     AttemptResult, BlockingFailure, GateKind, GateRule, ScenarioCheck, ScenarioReason, ScenarioResult, ScenarioShare,
 };
-use calipers_core::{Column, Reducer, Scenario, ScenarioOutcome, Scenarios, Score, Value, Verdict};
+use calipers_core::{
+    Column, FactColumn, Reducer, SampleId, Samples, Scenario, ScenarioOutcome, Scenarios, Score, Value, Verdict,
+};
+use hashbrown::HashMap;
+use indexmap::IndexMap;
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,19 +18,67 @@ use std::sync::Arc;
 /// The keys under which records name kinds of failure.
 const FAILURES: [&str; 3] = ["failure_type", "failure_types", "failures"];
 
-/// A scenario with its attempts taken together.
+/// A scenario with its attempts taken together. A run may have millions of them, so names are looked up where they are used.
 pub(super) struct ScenarioSummary {
-    pub(super) id: String,
     pub(super) sample: u32,
-    pub(super) attempts: Range<usize>,
-    pub(super) category: Option<Arc<str>>,
-    pub(super) capability: Option<Arc<str>>,
+    attempts: Range<u32>,
     pub(super) outcome: ScenarioOutcome,
     /// The reduced share of its attempts that passed, if that is known of any.
     pub(super) share: Option<f64>,
     /// True when an attempt ended in an error.
     pub(super) is_errored: bool,
     pub(super) is_optional: bool,
+}
+
+impl ScenarioSummary {
+    /// Its attempts, as numbers for the questions of [`Scenarios`].
+    pub(super) fn attempts(&self) -> Range<usize> {
+        self.attempts.start as usize..self.attempts.end as usize
+    }
+}
+
+/// The value that each sample has of a metadata key, as a name.
+pub(super) struct ScenarioNames<'a> {
+    column: Option<&'a FactColumn>,
+    names: Vec<Option<Arc<str>>>,
+}
+
+impl<'a> ScenarioNames<'a> {
+    pub(super) fn new(samples: &'a Samples, key: &str) -> Self {
+        let column = samples.metadata_column(key);
+        let name = |value: &Value| match value {
+            Value::Null | Value::Missing => None,
+            Value::Text(text) => Some(text.clone()),
+            other => Some(other.to_string().into()),
+        };
+        Self { column, names: column.map_or_else(Vec::new, |column| column.dictionary().iter().map(name).collect()) }
+    }
+
+    pub(super) fn of(&self, sample: u32) -> Option<&Arc<str>> {
+        self.names.get(self.column?.code(sample)? as usize)?.as_ref()
+    }
+
+    /// The names that these samples have, in the order of their first samples, and how many have each.
+    pub(super) fn count(&self, samples: impl Iterator<Item = u32>) -> IndexMap<&Arc<str>, u64> {
+        let mut counts = vec![0; self.names.len()];
+        let mut order = Vec::new();
+        for code in samples.filter_map(|sample| self.column?.code(sample)) {
+            if let Some(count) = counts.get_mut(code as usize) {
+                if *count == 0 {
+                    order.push(code as usize);
+                }
+                *count += 1;
+            }
+        }
+        // Two values may have one name, such as 1 and "1".
+        let mut named = IndexMap::new();
+        for code in order {
+            if let Some(name) = &self.names[code] {
+                *named.entry(name).or_default() += counts[code];
+            }
+        }
+        named
+    }
 }
 
 /// The share of its attempts that each scenario passed, where that is known.
@@ -46,20 +98,18 @@ pub(super) fn summaries(
         None => 1.0,
     };
     let optional: BTreeSet<&str> = policy.optional.iter().map(|id| id.value.as_str()).collect();
+    let is_optional =
+        |sample: u32| !optional.is_empty() && optional.contains(scenarios.id(sample).to_string().as_str());
     let one = |scenario: Scenario| {
         let outcomes = &scenarios.outcomes()[scenario.attempts.clone()];
         let share = share(outcomes, reducer);
-        let id = scenarios.id(scenario.sample).to_string();
         ScenarioSummary {
             sample: scenario.sample,
-            attempts: scenario.attempts.clone(),
-            category: scenarios.category(scenario.sample),
-            capability: scenarios.capability(scenario.sample),
+            attempts: scenario.attempts.start as u32..scenario.attempts.end as u32,
             outcome: overall_outcome(outcomes, share, wanted),
             share,
             is_errored: outcomes.contains(&ScenarioOutcome::Errored),
-            is_optional: optional.contains(id.as_str()),
-            id,
+            is_optional: is_optional(scenario.sample),
         }
     };
     Ok(scenarios.iter().map(one).collect())
@@ -87,6 +137,11 @@ fn share(outcomes: &[ScenarioOutcome], reducer: &Reducer) -> Option<f64> {
         ScenarioOutcome::Failed | ScenarioOutcome::Errored => Some(0.0),
         ScenarioOutcome::Unscored => None,
     };
+    if reducer.is_mean() {
+        // A sum of zeros and ones has no rounding.
+        let (sum, count) = outcomes.iter().filter_map(passed).fold((0.0, 0.0), |(sum, n), x| (sum + x, n + 1.0));
+        return (count > 0.0).then(|| sum / count);
+    }
     let shares: Vec<f64> = outcomes.iter().filter_map(passed).collect();
     match &shares[..] {
         [] => None,
@@ -100,7 +155,12 @@ fn share(outcomes: &[ScenarioOutcome], reducer: &Reducer) -> Option<f64> {
 
 impl Judge<'_> {
     pub(super) fn outcomes(&self, scenario: &ScenarioSummary) -> &[ScenarioOutcome] {
-        &self.scenarios.outcomes()[scenario.attempts.clone()]
+        &self.scenarios.outcomes()[scenario.attempts()]
+    }
+
+    /// The name of a scenario.
+    pub(super) fn id(&self, scenario: &ScenarioSummary) -> String {
+        self.scenarios.id(scenario.sample).to_string()
     }
 
     /// The scenarios that rules about single scenarios apply to.
@@ -156,7 +216,7 @@ impl Judge<'_> {
                 continue;
             }
             let list = if holds(rule, (passed + broken) as f64 / attempts as f64) { &mut errored } else { &mut below };
-            list.push(ScenarioShare { scenario: scenario.id.clone(), passed, attempts });
+            list.push(ScenarioShare { scenario: self.id(scenario), passed, attempts });
         }
         let judgement = if !below.is_empty() {
             Judgement::new(Verdict::Fail, ScenarioReason::TooRarely(below))
@@ -179,9 +239,8 @@ impl Judge<'_> {
         for scenario in self.binding() {
             let all = self.failures_of(scenario, &said);
             let blocking = kinds.iter().filter(|kind| all.contains(&kind.value));
-            found.extend(
-                blocking.map(|kind| BlockingFailure { kind: kind.value.clone(), scenario: scenario.id.clone() }),
-            );
+            found
+                .extend(blocking.map(|kind| BlockingFailure { kind: kind.value.clone(), scenario: self.id(scenario) }));
         }
         let judgement = if found.is_empty() {
             Judgement::new(Verdict::Pass, ScenarioReason::NoBlockingFailure)
@@ -194,19 +253,21 @@ impl Judge<'_> {
 
     /// What records say of failures, attempt by attempt: as fields and as facts about the scenario.
     pub(super) fn failure_columns(&self) -> Vec<Column> {
-        FAILURES.iter().flat_map(|name| [self.scenarios.field_values(name), self.scenarios.fact_values(name)]).collect()
+        let all =
+            FAILURES.iter().flat_map(|name| [self.scenarios.field_values(name), self.scenarios.fact_values(name)]);
+        // Most records say nothing of the kind.
+        all.filter(|column| (0..column.len()).any(|row| !column.is_missing(row))).collect()
     }
 
     /// The violations of a scenario, and what its records call its failures: those of every attempt.
     pub(super) fn failures_of(&self, scenario: &ScenarioSummary, said: &[Column]) -> BTreeSet<String> {
-        let violations = scenario.attempts.clone().flat_map(|attempt| self.scenarios.violations(attempt));
+        let violations = scenario.attempts().flat_map(|attempt| self.scenarios.violations(attempt));
         violations.map(ToString::to_string).chain(self.failure_types(scenario, said)).collect()
     }
 
     /// What the records of a scenario call its failures, in any attempt.
     fn failure_types(&self, scenario: &ScenarioSummary, said: &[Column]) -> Vec<String> {
-        let of_attempts =
-            scenario.attempts.clone().flat_map(|attempt| said.iter().map(move |column| column.get(attempt)));
+        let of_attempts = scenario.attempts().flat_map(|attempt| said.iter().map(move |column| column.get(attempt)));
         of_attempts
             .flat_map(|value| match value {
                 Value::Null | Value::Missing => Vec::new(),
@@ -217,20 +278,25 @@ impl Judge<'_> {
     }
 
     pub(super) fn checks(&self, ids: &[Spanned<String>]) -> Vec<ScenarioCheck> {
-        ids.iter().map(|id| self.check(&id.value)).collect()
+        if ids.is_empty() {
+            return Vec::new();
+        }
+        let named: HashMap<SampleId, &ScenarioSummary> =
+            self.summaries.iter().rev().map(|scenario| (self.scenarios.id(scenario.sample), scenario)).collect();
+        ids.iter().map(|id| self.check(&id.value, named.get(&SampleId::from(id.value.as_str())).copied())).collect()
     }
 
-    fn check(&self, id: &str) -> ScenarioCheck {
-        let Some(scenario) = self.summaries.iter().find(|scenario| scenario.id == id) else {
+    fn check(&self, id: &str, scenario: Option<&ScenarioSummary>) -> ScenarioCheck {
+        let Some(scenario) = scenario else {
             return ScenarioCheck { id: id.to_owned(), outcome: None, passed: (0, 0), reason: None };
         };
         let passed =
             self.outcomes(scenario).iter().filter(|outcome| **outcome == ScenarioOutcome::Passed).count() as u32;
-        let reason = scenario.attempts.clone().find_map(|attempt| self.scenarios.shortcoming(attempt));
+        let reason = scenario.attempts().find_map(|attempt| self.scenarios.shortcoming(attempt));
         ScenarioCheck {
             id: id.to_owned(),
             outcome: Some(scenario.outcome),
-            passed: (passed, scenario.attempts.len() as u32),
+            passed: (passed, scenario.attempts().len() as u32),
             reason: reason.filter(|_| scenario.outcome != ScenarioOutcome::Passed),
         }
     }
@@ -246,12 +312,12 @@ impl Judge<'_> {
         };
         let result = |scenario: &ScenarioSummary| ScenarioResult {
             id: self.scenarios.id(scenario.sample),
-            category: scenario.category.clone(),
+            category: self.categories.of(scenario.sample).cloned(),
             outcome: scenario.outcome,
-            attempts: scenario.attempts.clone().map(attempt).collect(),
+            attempts: scenario.attempts().map(attempt).collect(),
             scores: scenario.share.map(|share| (pass_rate_name().to_owned(), share)).into_iter().collect(),
             weight: self.weights().map_or(1.0, |weights| weights[scenario.sample as usize]),
-            is_required: required.contains(scenario.id.as_str()),
+            is_required: !required.is_empty() && required.contains(self.id(scenario).as_str()),
         };
         Ok(self.summaries.iter().map(result).collect())
     }

@@ -1,6 +1,7 @@
 //! Names that are probably meant to be one: of categories, capabilities and kinds of failure.
 
 use super::Judge;
+use super::scenario_rules::ScenarioNames;
 use crate::policy::{Origin, Spanned};
 use calipers_core::{GateCaveat, NameKind, Value, nearest};
 use std::collections::{BTreeMap, BTreeSet};
@@ -58,16 +59,18 @@ impl Judge<'_> {
             Origin::Category(category) => Some(&**category),
             _ => None,
         });
-        let categories = self.summaries.iter().filter_map(|scenario| scenario.category.as_deref());
-        let capabilities = self.summaries.iter().filter_map(|scenario| scenario.capability.as_deref());
+        let count = |names: &ScenarioNames<'_>| {
+            let counts = names.count(self.summaries.iter().map(|scenario| scenario.sample));
+            counts.into_iter().map(|(name, scenarios)| (name.to_string(), scenarios)).collect::<Vec<_>>()
+        };
         let by_category: Vec<&str> = names(&weights.by_category).chain(in_criteria).collect();
         let by_capability: Vec<&str> = names(&weights.by_capability).collect();
         let mut caveats = Vec::new();
-        let of_categories = spellings(categories, by_category.clone());
+        let of_categories = spellings(count(&self.categories), by_category.clone());
         caveats.extend(of_categories.caveats(NameKind::Category));
         caveats.extend(of_categories.slips(NameKind::Category, &by_category));
         caveats.extend(self.several_names("category", NameKind::Category));
-        let of_capabilities = spellings(capabilities, by_capability.clone());
+        let of_capabilities = spellings(count(&self.capabilities), by_capability.clone());
         caveats.extend(of_capabilities.caveats(NameKind::Capability));
         caveats.extend(of_capabilities.slips(NameKind::Capability, &by_capability));
         caveats.extend(self.several_names("capability", NameKind::Capability));
@@ -93,7 +96,7 @@ impl Judge<'_> {
         if kinds.is_empty() {
             return Vec::new();
         }
-        let mut spellings = spellings(std::iter::empty(), kinds);
+        let mut spellings = spellings(Vec::new(), kinds);
         let said = self.failure_columns();
         for scenario in self.binding() {
             self.failures_of(scenario, &said).iter().for_each(|name| spellings.add(name, 1));
@@ -106,9 +109,9 @@ fn names(list: &[(Spanned<String>, f64)]) -> impl Iterator<Item = &str> {
     list.iter().map(|(name, _)| name.value.as_str())
 }
 
-fn spellings<'n>(in_run: impl Iterator<Item = &'n str>, in_policy: Vec<&str>) -> Spellings {
+fn spellings(in_run: Vec<(String, u64)>, in_policy: Vec<&str>) -> Spellings {
     let mut spellings = Spellings::default();
-    in_run.for_each(|name| spellings.add(name, 1));
+    in_run.iter().for_each(|(name, scenarios)| spellings.add(name, *scenarios));
     in_policy.into_iter().collect::<BTreeSet<_>>().into_iter().for_each(|name| spellings.add(name, 0));
     spellings
 }

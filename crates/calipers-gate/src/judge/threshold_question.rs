@@ -2,20 +2,24 @@
 
 use super::Mode;
 use super::bound_test::BoundTest;
-use super::quantile_units::QuantileUnits;
+use super::measurement::PartlyScored;
+use super::quantile_units::{KnownUnits, QuantileUnits};
 use super::units::{TermLimits, UnitRows, Units, ends_of};
 use crate::limits::{LimitEnd, ValueRanges};
 use crate::policy::{Comparison, Looks, OnMissingValues, Rule};
 use crate::{
     ConfidenceBound, CorrectedLimit, GateReason, MoreSamples, SampleUnit, ThresholdFinding, ThresholdReason, Unbounded,
 };
-use calipers_core::{Evidence, Figure, Unit, Verdict};
+use calipers_core::{Evidence, Figure, PartlyMissing, Unit, Verdict};
 use calipers_stats::bounded_ratio::Term;
 use calipers_stats::corrected_mean::CorrectedMean;
+use calipers_stats::corrected_units::{CorrectedThing, CorrectedUnits, Joining};
+use calipers_stats::matthews::{MatthewsTable, TableTerm};
 use calipers_stats::quantile::SortedValues;
 use calipers_stats::threshold_test::{Direction, is_within};
 use calipers_stats::weighted::weighted_mean;
 use calipers_stats::{Confidence, Interval, Method};
+use std::rc::Rc;
 
 /// Does a figure meet a threshold? With everything that the answer may depend on.
 #[derive(Clone, Copy)]
@@ -38,6 +42,10 @@ pub(super) struct ThresholdQuestion<'a> {
     /// True when it is asked about a metric in a formula, where more may be better or worse.
     pub(super) is_in_formula: bool,
     pub(super) looks: Looks,
+    /// The attempts of quantiles by unit, as far as they were asked for.
+    pub(super) known_units: &'a KnownUnits,
+    /// The samples that have a value although some of their attempts have none.
+    pub(super) partly: &'a PartlyScored,
 }
 
 /// A verdict with its reason.
@@ -51,7 +59,7 @@ pub(super) struct Judgement {
 }
 
 /// Numbers this close are equal but for rounding.
-const TIE: f64 = 1e-12;
+pub(super) const TIE: f64 = 1e-12;
 
 /// How often a gate may err when it is decided with confidence.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -89,7 +97,7 @@ pub(super) fn holds(rule: Rule, value: f64) -> bool {
 }
 
 /// What a missing value is taken for.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Fill {
     /// Nothing: it is left out.
     LeftOut,
@@ -97,6 +105,27 @@ pub(super) enum Fill {
     Bad,
     /// A success, or the fastest.
     Good,
+}
+
+impl Fill {
+    /// The same, seen from the other side of the threshold.
+    fn turned(self) -> Self {
+        match self {
+            Self::LeftOut => Self::LeftOut,
+            Self::Bad => Self::Good,
+            Self::Good => Self::Bad,
+        }
+    }
+}
+
+/// What a judge and people said of samples.
+#[derive(Default)]
+struct JudgedSamples {
+    /// Samples with what the judge said of them, and what people did.
+    judged: Vec<(u32, f64, Option<f64>)>,
+    /// Samples that are taken for a value.
+    filled: Vec<u32>,
+    value: Option<f64>,
 }
 
 impl ThresholdQuestion<'_> {
@@ -124,6 +153,13 @@ impl ThresholdQuestion<'_> {
             // More attempts than the quantile leaves out ran out of time: it is beyond any limit.
             (Err(_), None) if self.is_timed_out() => f64::INFINITY,
             (Err(_), Some(errors)) if self.is_timed_out() => return self.with_confidence(errors),
+            // Predictions that are all alike have no correlation with anything. What they could have is bounded all the same, and a run
+            // that is a little better must not be the first to fail.
+            (Err(why), Some(errors)) if matches!(self.evidence, Some(Evidence::Table { .. })) => {
+                let judgement = self.with_confidence(errors);
+                let undefined = self.judgement(Verdict::Undecided, ThresholdFinding::Undefined(why.clone()));
+                return if judgement.verdict == Verdict::Fail { judgement } else { undefined };
+            }
             (Err(why), _) => {
                 return self.judgement(Verdict::Undecided, ThresholdFinding::Undefined(why.clone()));
             }
@@ -202,11 +238,12 @@ impl ThresholdQuestion<'_> {
     pub(super) fn with_missing(&self, is_low: bool) -> Option<f64> {
         let end = if is_low { 0.0 } else { 1.0 };
         match self.evidence? {
-            Evidence::Mean { samples, values, missing } if !missing.is_empty() => {
+            Evidence::Mean { samples, values, missing } if !missing.is_empty() || !self.partly.is_empty() => {
                 if !self.is_within_unit(values) {
                     return None;
                 }
-                let values: Vec<f64> = values.iter().copied().chain(missing.iter().map(|_| end)).collect();
+                let seen = samples.iter().zip(values).map(|(&sample, &x)| self.partly.fill(sample, x, end));
+                let values: Vec<f64> = seen.chain(missing.iter().map(|_| end)).collect();
                 let weights: Vec<f64> = samples.iter().chain(missing).map(|&sample| self.weight(sample)).collect();
                 // Without any weight nothing holds.
                 Some(weighted_mean(&values, &weights, None).map_or(f64::NAN, |mean| mean.mean.estimate))
@@ -218,8 +255,10 @@ impl ThresholdQuestion<'_> {
                 let (each_y, each_x) = limits.of_sample(*attempts_max, size)?[usize::from(!is_low)];
                 Some((y + each_y * more) / (x + each_x * more))
             }
-            Evidence::Corrected { missing, .. } if !missing.is_empty() => {
-                Some(self.correct(Some(end), None).ok()?.estimate())
+            Evidence::Corrected { missing, .. } if !missing.is_empty() => self.corrected_estimate(Some(end), None),
+            Evidence::Table { missing, .. } if !missing.is_empty() => {
+                let fill = if is_low == self.wants_more() { Fill::Bad } else { Fill::Good };
+                self.table(fill).ok()?.estimate().ok()
             }
             Evidence::Quantile { p, values, missing, .. } if !missing.is_empty() => {
                 let end = if is_low { f64::NEG_INFINITY } else { f64::INFINITY };
@@ -235,12 +274,12 @@ impl ThresholdQuestion<'_> {
     /// True when nothing is missing and nothing broke, so that there is nothing to take for the worst or the best.
     fn is_complete(&self) -> bool {
         let has_missing = [self.evidence, self.by_attempt].into_iter().flatten().any(Evidence::has_missing);
-        !has_missing && !self.errored.iter().any(|is| *is)
+        !has_missing && self.partly.is_empty() && !self.errored.iter().any(|is| *is)
     }
 
     fn missing_samples(&self) -> u64 {
         match self.evidence {
-            Some(evidence) => evidence.missing().len() as u64,
+            Some(evidence) => (evidence.missing().len() + self.partly.iter().count()) as u64,
             None => self.figure.missing,
         }
     }
@@ -256,7 +295,7 @@ impl ThresholdQuestion<'_> {
         let is_errored = |sample: u32| self.errored.get(sample as usize).copied().unwrap_or(false);
         if let Some(Evidence::Corrected { samples, missing, .. }) = self.evidence {
             let errored = samples.iter().chain(missing).filter(|&&sample| is_errored(sample)).count();
-            let best = self.correct(None, Some(1.0)).ok()?.estimate();
+            let best = self.corrected_estimate(None, Some(1.0))?;
             return (errored > 0).then_some((errored, best));
         }
         let Some(Evidence::Mean { samples, values, missing }) = self.evidence else { return None };
@@ -271,43 +310,77 @@ impl ThresholdQuestion<'_> {
         (errored > 0).then_some((errored, best))
     }
 
-    /// The corrected mean, with samples that the judge did not score taken for a value if there is one, and samples that
-    /// ended in an error for another.
-    fn correct(&self, missing_as: Option<f64>, errored_as: Option<f64>) -> Result<CorrectedMean, Unbounded> {
+    /// What is known of the samples of a corrected mean. Samples that the judge did not score are taken for a value if there is one,
+    /// and samples that ended in an error for another.
+    fn judged_samples(&self, missing_as: Option<f64>, errored_as: Option<f64>) -> Result<JudgedSamples, Unbounded> {
         let Some(Evidence::Corrected { samples, judged, labels, missing }) = self.evidence else {
             return Err(Unbounded::NoValues);
         };
         let is_errored = |sample: u32| self.errored.get(sample as usize).copied().unwrap_or(false);
-        let (mut pairs, mut others, mut filled) = (Vec::new(), Vec::new(), 0);
+        let mut known = JudgedSamples::default();
         for ((&sample, &judged), label) in samples.iter().zip(judged).zip(labels) {
-            match label {
-                _ if errored_as.is_some() && is_errored(sample) => filled += 1,
-                Some(label) => pairs.push((*label, judged)),
-                None => others.push(judged),
+            match errored_as.filter(|_| is_errored(sample)) {
+                Some(_) => known.filled.push(sample),
+                None => known.judged.push((sample, judged, *label)),
             }
         }
-        let mean = CorrectedMean::new(&pairs, &others).map_err(Unbounded::Statistic)?;
         // What broke counts as the better of both, as a gate fails only where not even that would help.
         let unseen =
             missing.iter().filter(|&&sample| missing_as.is_some() || (errored_as.is_some() && is_errored(sample)));
-        filled += unseen.count() as u64;
-        match errored_as.or(missing_as) {
-            Some(value) if filled > 0 && self.is_share() => Ok(mean.with_unmeasured(filled, value)),
-            Some(_) if filled > 0 => Err(Unbounded::UnscoredWithoutLimit { samples: filled }),
-            _ => Ok(mean),
+        known.filled.extend(unseen);
+        known.value = errored_as.or(missing_as);
+        if !known.filled.is_empty() && !self.is_share() {
+            return Err(Unbounded::UnscoredWithoutLimit { samples: known.filled.len() as u64 });
         }
+        Ok(known)
     }
 
-    /// The test of a corrected mean: of independent samples that count alike, looked at once.
-    fn test_corrected(&self, fill: Fill, side: Fill) -> Result<BoundTest, Unbounded> {
-        match (self.units, self.looks) {
-            (Units::Attempts, _) => return Err(Unbounded::NotByAttempt),
-            (Units::Clusters(_), _) => return Err(Unbounded::Corrected(CorrectedLimit::Clusters)),
-            (Units::Samples, Looks::Any) => return Err(Unbounded::Corrected(CorrectedLimit::Looks)),
-            (Units::Samples, Looks::Once) => {}
+    /// The corrected mean, with samples that the judge did not score taken for a value if there is one, and samples that
+    /// ended in an error for another.
+    fn correct(&self, missing_as: Option<f64>, errored_as: Option<f64>) -> Result<CorrectedMean, Unbounded> {
+        let known = self.judged_samples(missing_as, errored_as)?;
+        let pairs: Vec<(f64, f64)> =
+            known.judged.iter().filter_map(|(_, judged, label)| Some(((*label)?, *judged))).collect();
+        let others: Vec<f64> =
+            known.judged.iter().filter(|(.., label)| label.is_none()).map(|(_, judged, _)| *judged).collect();
+        let mean = CorrectedMean::new(&pairs, &others).map_err(Unbounded::Statistic)?;
+        Ok(known.value.map_or(mean, |value| mean.with_unmeasured(known.filled.len() as u64, value)))
+    }
+
+    /// The same over units, with weights.
+    fn correct_units(&self, missing_as: Option<f64>, errored_as: Option<f64>) -> Result<CorrectedUnits, Unbounded> {
+        let known = self.judged_samples(missing_as, errored_as)?;
+        let (joining, clusters) = match self.units {
+            Units::Clusters(clusters) => (Joining::Clusters, Some(clusters)),
+            _ => (Joining::Things, None),
+        };
+        let thing = |sample: u32, measured: Option<f64>, truth: Option<f64>| CorrectedThing {
+            unit: clusters.map_or(sample, |clusters| clusters[sample as usize]),
+            weight: self.weight(sample),
+            measured,
+            truth,
+        };
+        let judged = known.judged.iter().map(|&(sample, judged, label)| thing(sample, Some(judged), label));
+        let filled = known.filled.iter().map(|&sample| thing(sample, None, known.value));
+        CorrectedUnits::new(judged.chain(filled), joining).map_err(Unbounded::Statistic)
+    }
+
+    fn corrected_estimate(&self, missing_as: Option<f64>, errored_as: Option<f64>) -> Option<f64> {
+        if self.is_weighted() {
+            return Some(self.correct_units(missing_as, errored_as).ok()?.estimate());
         }
-        if self.weights.is_some_and(|weights| weights.windows(2).any(|pair| pair[0] != pair[1])) {
-            return Err(Unbounded::Corrected(CorrectedLimit::Weights));
+        Some(self.correct(missing_as, errored_as).ok()?.estimate())
+    }
+
+    /// True when samples do not all count alike.
+    fn is_weighted(&self) -> bool {
+        self.weights.is_some_and(|weights| weights.windows(2).any(|pair| pair[0] != pair[1]))
+    }
+
+    /// The test of a corrected mean.
+    fn test_corrected(&self, fill: Fill, side: Fill) -> Result<BoundTest, Unbounded> {
+        if matches!(self.units, Units::Attempts) {
+            return Err(Unbounded::NotByAttempt);
         }
         if !self.is_share() {
             return Err(Unbounded::Corrected(CorrectedLimit::Scale));
@@ -320,7 +393,53 @@ impl ThresholdQuestion<'_> {
         };
         // What broke on the way is no failure of the agent's.
         let errored_as = (side == Fill::Good && up && self.unit == Unit::Rate).then_some(1.0);
-        Ok(BoundTest::of_corrected(self.correct(missing_as, errored_as)?, self.rule.value, up))
+        let is_plain = matches!(self.units, Units::Samples) && self.looks == Looks::Once && !self.is_weighted();
+        if is_plain {
+            return Ok(BoundTest::of_corrected(self.correct(missing_as, errored_as)?, self.rule.value, up));
+        }
+        let mean = self.correct_units(missing_as, errored_as)?;
+        if self.looks == Looks::Any && !mean.is_of_shares() {
+            return Err(Unbounded::Corrected(CorrectedLimit::Looks));
+        }
+        Ok(BoundTest::of_corrected_units(mean, self.rule.value, up, self.looks))
+    }
+
+    /// The table of a correlation, with samples that lack a truth or a prediction taken for wrong or right ones.
+    fn table(&self, fill: Fill) -> Result<MatthewsTable, Unbounded> {
+        let evidence = match self.units {
+            Units::Attempts => self.by_attempt.ok_or(Unbounded::NotByAttempt)?,
+            _ => self.evidence.ok_or(Unbounded::NoValues)?,
+        };
+        let Evidence::Table { samples, counts, missing, attempts_max } = evidence else {
+            return Err(Unbounded::NoValues);
+        };
+        let attempts = f64::from(*attempts_max);
+        let filled = match (fill, self.wants_more()) {
+            (Fill::LeftOut, _) => None,
+            (Fill::Bad, true) | (Fill::Good, false) => Some(TableTerm { wrong: attempts, ..TableTerm::default() }),
+            (Fill::Bad, false) | (Fill::Good, true) => Some(TableTerm { right: attempts, ..TableTerm::default() }),
+        };
+        let seen = samples.iter().copied().zip(counts.iter().copied());
+        let unseen = filled.iter().flat_map(|&term| missing.iter().map(move |&sample| (sample, term)));
+        // Attempts are listed one by one where they are the units.
+        let partly = filled.iter().filter(|_| !matches!(self.units, Units::Attempts)).flat_map(|term| {
+            let part = |one: PartlyMissing| f64::from(one.missing) / attempts.max(1.0);
+            self.partly.iter().map(move |one| {
+                let (wrong, right) = (term.wrong * part(one), term.right * part(one));
+                (one.sample, TableTerm { wrong, right, ..TableTerm::default() })
+            })
+        });
+        let rows: Vec<(u32, TableTerm)> = seen.chain(unseen).chain(partly).collect();
+        let mut keyed: Vec<_> = self.units.keys(rows.iter().map(|row| row.0)).into_iter().zip(rows).collect();
+        // Counts are whole numbers, which have one sum in any order.
+        keyed.sort_by_key(|(key, _)| *key);
+        let units = keyed.chunk_by(|a, b| a.0 == b.0).map(|rows| {
+            rows.iter().fold(TableTerm::default(), |mut sum, (_, (_, term))| {
+                sum.add(*term);
+                sum
+            })
+        });
+        MatthewsTable::new(units, attempts * self.units.samples_max()).map_err(Unbounded::Statistic)
     }
 
     fn weight(&self, sample: u32) -> f64 {
@@ -376,7 +495,8 @@ impl ThresholdQuestion<'_> {
         let (fill, _) = self.fills();
         if let Some(Evidence::Quantile { .. }) = self.evidence {
             let comparison = if self.wants_more() { Comparison::AtLeast } else { Comparison::AtMost };
-            return self.ask(comparison, 0.0).quantile_bound(&self.quantile_units(fill)?, fill, alpha);
+            let units = self.quantile_units(fill)?;
+            return self.ask(comparison, 0.0).quantile_bound(&units, fill, alpha);
         }
         let bound = self.test(fill, Fill::Bad)?.bound(alpha, true);
         bound.ok_or_else(|| self.no_limit().unwrap_or(Unbounded::Open))
@@ -394,10 +514,16 @@ impl ThresholdQuestion<'_> {
         (bound(bad, Fill::Bad, true), bound(good, Fill::Good, false))
     }
 
-    /// The interval to show: from the same test as the verdict, without what is missing.
+    /// The interval to show: its ends are bounds of the tests that pass and fail the gate. So what is missing counts here as it does
+    /// there, and the interval neither contradicts the verdict nor assumes that scores are missing by chance.
     pub(super) fn interval(&self, confidence: Confidence) -> Option<Interval> {
+        let (bad, good) = self.fills();
         if let Some(Evidence::Quantile { .. }) = self.evidence {
-            let (lower, upper) = self.quantile_bounds(Fill::LeftOut, confidence.tail());
+            let (lower, upper) = if self.wants_more() {
+                (self.quantile_end(true, bad, confidence), self.quantile_end(false, good.turned(), confidence))
+            } else {
+                (self.quantile_end(true, good.turned(), confidence), self.quantile_end(false, bad, confidence))
+            };
             let method = match (self.looks, self.units) {
                 (Looks::Any, _) => Method::Betting,
                 (_, Units::Clusters(_)) => Method::GaffkeClustered,
@@ -406,7 +532,22 @@ impl ThresholdQuestion<'_> {
             let interval = Interval { lower, upper, confidence, method };
             return (lower.is_some() || upper.is_some()).then_some(interval);
         }
-        self.test(Fill::LeftOut, Fill::Bad).ok()?.interval(confidence)
+        let worst = self.test(bad, Fill::Bad).ok().and_then(|test| test.interval(confidence));
+        if self.is_complete() {
+            return worst;
+        }
+        let best = self.test(good, Fill::Good).ok().and_then(|test| test.interval(confidence));
+        let (low, high) = if self.wants_more() { (worst, best) } else { (best, worst) };
+        let (lower, upper) = (low.and_then(|low| low.lower), high.and_then(|high| high.upper));
+        let method = worst.or(best)?.method;
+        (lower.is_some() || upper.is_some()).then_some(Interval { lower, upper, confidence, method })
+    }
+
+    /// An end of the interval of a quantile.
+    fn quantile_end(&self, is_lower: bool, fill: Fill, confidence: Confidence) -> Option<f64> {
+        let comparison = if is_lower { Comparison::AtLeast } else { Comparison::AtMost };
+        let units = self.quantile_units(fill).ok()?;
+        self.ask(comparison, 0.0).quantile_bound(&units, fill, confidence.tail()).ok()
     }
 
     fn ask(&self, comparison: Comparison, value: f64) -> Self {
@@ -429,14 +570,14 @@ impl ThresholdQuestion<'_> {
     }
 
     /// What a quantile rests on, by unit.
-    fn quantile_units(&self, fill: Fill) -> Result<QuantileUnits, Unbounded> {
+    fn quantile_units(&self, fill: Fill) -> Result<Rc<QuantileUnits>, Unbounded> {
         let evidence = match self.units {
             Units::Attempts => self.by_attempt.ok_or(Unbounded::NotByAttempt)?,
             _ => self.evidence.ok_or(Unbounded::NoValues)?,
         };
         let Evidence::Quantile { samples, values, missing, .. } = evidence else { return Err(Unbounded::NoValues) };
         let missing = if fill == Fill::LeftOut { &[][..] } else { missing };
-        Ok(QuantileUnits::new(self.units, samples, values, missing))
+        Ok(QuantileUnits::find(self.known_units, self.units, samples, values, missing))
     }
 
     /// The tightest value of the run that would pass as the limit of a quantile.
@@ -452,7 +593,7 @@ impl ThresholdQuestion<'_> {
             };
             ratio.is_ok_and(|ratio| BoundTest::new(ratio, *p, !up, self.looks, self.sample_unit()).passes(alpha))
         };
-        let limits = &units.limits;
+        let limits = units.limits();
         let near = (p * limits.len() as f64) as usize;
         let place = if up {
             partition_near(limits, near, passes).checked_sub(1)
@@ -503,10 +644,7 @@ impl ThresholdQuestion<'_> {
         }
         let quantile = worst.quantile_share();
         let finding = match (worst.bound(alpha, true), best.and_then(|best| best.bound(errors.fail, false))) {
-            (Some(x), Some(y)) if quantile.is_some() => {
-                ThresholdFinding::Between { low: x.min(y), high: x.max(y), quantile }
-            }
-            (Some(low), Some(high)) => ThresholdFinding::Between { low, high, quantile },
+            (Some(x), Some(y)) => ThresholdFinding::Between { low: x.min(y), high: x.max(y), quantile },
             (Some(bound), None) if quantile.is_none() => ThresholdFinding::AsBadAs { bound },
             _ => ThresholdFinding::Unbounded(Unbounded::Open),
         };
@@ -530,31 +668,38 @@ impl ThresholdQuestion<'_> {
         if let Some(Evidence::Corrected { .. }) = self.evidence {
             return self.test_corrected(fill, side);
         }
-        let of = self.rows(fill, side)?.ratio(self.units)?;
         let (unit, up) = (self.sample_unit(), self.wants_more());
-        Ok(match self.evidence {
+        if let Some(Evidence::Table { .. }) = self.evidence {
+            return Ok(BoundTest::of_table(self.table(fill)?, self.rule.value, up, self.looks, unit));
+        }
+        if let Some(Evidence::Quantile { p, .. }) = self.evidence {
             // The quantile is at most the limit exactly when at least p of the attempts are.
-            Some(Evidence::Quantile { p, .. }) => {
-                let mut tested = BoundTest::new(of, *p, !up, self.looks, unit);
-                tested.is_quantile = true;
-                tested
-            }
-            _ => BoundTest::new(of, self.rule.value, up, self.looks, unit),
-        })
+            let is_open = matches!(self.rule.comparison, Comparison::Below | Comparison::AtLeast);
+            let within = |x: f64| if is_open { x < self.rule.value } else { x <= self.rule.value };
+            // What is missing is on the wrong side of the limit before a gate passes, and on the right one before it fails.
+            let of = self.quantile_units(fill)?.ratio(within, (fill == Fill::Bad) == up)?;
+            let mut tested = BoundTest::new(of, *p, !up, self.looks, unit);
+            tested.is_quantile = true;
+            return Ok(tested);
+        }
+        let of = self.rows(fill, side)?.ratio(self.units)?;
+        Ok(BoundTest::new(of, self.rule.value, up, self.looks, unit))
     }
 
-    /// What samples add to the ratio that is tested; for a quantile, the share of attempts within the limit.
+    /// What samples add to the ratio that is tested.
     pub(super) fn rows(&self, fill: Fill, side: Fill) -> Result<UnitRows, Unbounded> {
         let up = self.wants_more();
         let evidence = match (self.units, self.evidence) {
             // It is no ratio of sums over units.
-            (_, None | Some(Evidence::Corrected { .. })) => return Err(Unbounded::Method(self.figure.method.clone())),
+            (_, None | Some(Evidence::Corrected { .. } | Evidence::Table { .. } | Evidence::Quantile { .. })) => {
+                return Err(Unbounded::Method(self.figure.method.clone()));
+            }
             (Units::Attempts, Some(_)) => self.by_attempt.ok_or(Unbounded::NotByAttempt)?,
             (_, Some(evidence)) => evidence,
         };
         match evidence {
             Evidence::Mean { samples, values, missing } => {
-                let filled = self.fill_value(fill, missing)?;
+                let filled = self.fill_value(fill, missing.len() + self.partly.iter().count())?;
                 let is_errored = |sample: u32| {
                     // What broke on the way is no failure of the agent's.
                     side == Fill::Good
@@ -562,8 +707,18 @@ impl ThresholdQuestion<'_> {
                         && self.unit == Unit::Rate
                         && self.errored.get(sample as usize).copied().unwrap_or(false)
                 };
-                let seen = samples.iter().zip(values).map(|(&sample, &x)| (sample, x));
-                let unseen = filled.iter().flat_map(|&x| missing.iter().map(move |&sample| (sample, x)));
+                let is_by_attempt = matches!(self.units, Units::Attempts);
+                let seen = samples.iter().zip(values).map(|(&sample, &x)| match filled {
+                    Some(filled) if !is_by_attempt => (sample, self.partly.fill(sample, x, filled)),
+                    _ => (sample, x),
+                });
+                // Where attempts are the units, each that has no value is one; a scorer lists only those that it looked at.
+                let whole =
+                    missing.iter().copied().filter(|&sample| !is_by_attempt || self.partly.get(sample).is_none());
+                let partly = self.partly.iter().filter(|_| is_by_attempt);
+                let partly = partly.flat_map(|one| (0..one.missing).map(move |_| one.sample));
+                let without: Vec<u32> = whole.chain(partly).collect();
+                let unseen = filled.iter().flat_map(|&x| without.iter().map(move |&sample| (sample, x)));
                 let all = seen.chain(unseen).map(|(sample, x)| (sample, if is_errored(sample) { 1.0 } else { x }));
                 let rows: Vec<(u32, f64)> = all.collect();
                 let attempts = matches!(self.units, Units::Attempts).then(|| count_rows(&rows));
@@ -581,35 +736,27 @@ impl ThresholdQuestion<'_> {
                     Fill::Bad => Some(!up),
                     Fill::Good => Some(up),
                 };
-                UnitRows::of_ratio(evidence, self.ranges, self.rule_of_ends(), is_good)
+                let none = PartlyScored::default();
+                let partly = if matches!(self.units, Units::Attempts) { &none } else { self.partly };
+                UnitRows::of_ratio(evidence, self.ranges, self.rule_of_ends(), is_good, partly)
             }
-            Evidence::Corrected { .. } => Err(Unbounded::Method(self.figure.method.clone())),
-            Evidence::Quantile { samples, values, missing, .. } => {
-                let is_open = matches!(self.rule.comparison, Comparison::Below | Comparison::AtLeast);
-                let within = |x: f64| if is_open { x < self.rule.value } else { x <= self.rule.value };
-                let term = |is_within: bool| Term::new(f64::from(u8::from(is_within)), 1.0);
-                let seen = samples.iter().zip(values).map(|(&sample, &x)| (sample, term(within(x))));
-                let extra = match fill {
-                    Fill::LeftOut => None,
-                    Fill::Bad => Some(term(up)),
-                    Fill::Good => Some(term(!up)),
-                };
-                let unseen = extra.iter().flat_map(|&term| missing.iter().map(move |&sample| (sample, term)));
-                Ok(UnitRows { rows: seen.chain(unseen).collect(), limits: TermLimits::SHARE })
+            // Neither is a ratio of sums over units.
+            Evidence::Corrected { .. } | Evidence::Table { .. } | Evidence::Quantile { .. } => {
+                Err(Unbounded::Method(self.figure.method.clone()))
             }
         }
     }
 
     /// The value that each missing one is taken for.
-    fn fill_value(&self, fill: Fill, missing: &[u32]) -> Result<Option<f64>, Unbounded> {
+    fn fill_value(&self, fill: Fill, missing: usize) -> Result<Option<f64>, Unbounded> {
         let is_high = match fill {
             Fill::LeftOut => return Ok(None),
-            _ if missing.is_empty() => return Ok(None),
+            _ if missing == 0 => return Ok(None),
             Fill::Bad => !self.wants_more(),
             Fill::Good => self.wants_more(),
         };
         let (low, high) = ends_of(self.ranges, self.rule_of_ends());
-        let without_limit = Unbounded::UnscoredWithoutLimit { samples: missing.len() as u64 };
+        let without_limit = Unbounded::UnscoredWithoutLimit { samples: missing as u64 };
         (if is_high { high } else { low }).map(Some).ok_or(without_limit)
     }
 

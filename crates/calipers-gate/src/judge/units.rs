@@ -4,11 +4,13 @@
 //! samples, or, where only a rerun of the same suite is asked about, attempts. A unit adds a numerator and a denominator, and
 //! an unseen one could add the worst or the best that is possible ([`BoundedRatio`]).
 
+use super::measurement::PartlyScored;
 use crate::Unbounded;
 use crate::limits::{LimitEnd, ValueRanges};
 use crate::policy::Rule;
-use calipers_core::{Evidence, RatioLimits};
+use calipers_core::{Evidence, PartlyMissing, RatioLimits};
 use calipers_stats::bounded_ratio::{BoundedRatio, Term};
+use std::collections::HashMap;
 
 /// What is independent of what in a run.
 #[derive(Clone, Copy)]
@@ -67,7 +69,7 @@ impl Units<'_> {
     }
 
     /// The number of samples of the run in its largest unit.
-    fn samples_max(self) -> f64 {
+    pub(super) fn samples_max(self) -> f64 {
         let Units::Clusters(clusters) = self else { return 1.0 };
         let mut sizes = vec![0u32; clusters.iter().max().map_or(0, |&last| last as usize + 1)];
         clusters.iter().for_each(|&cluster| sizes[cluster as usize] += 1);
@@ -120,6 +122,7 @@ impl UnitRows {
         ranges: &ValueRanges,
         rule: Option<Rule>,
         is_good: Option<bool>,
+        partly: &PartlyScored,
     ) -> Result<Self, Unbounded> {
         let Evidence::Ratio { samples, numerators, denominators, missing, limits, attempts_max } = evidence else {
             return Err(Unbounded::NoValues);
@@ -142,13 +145,30 @@ impl UnitRows {
                 TermLimits::PerAttempt { numerator: ends_of(ranges, None), denominator, attempts: *attempts_max }
             }
         };
-        if let Some(is_good) = is_good.filter(|_| !missing.is_empty()) {
-            let size = if matches!(limits, TermLimits::Within(_)) { denominator_max } else { 1.0 };
-            let unseen = limits.of_size(size, 1.0);
-            let Some(one) = (if is_good { unseen.most } else { unseen.least }) else {
-                return Err(Unbounded::UnscoredWithoutLimit { samples: missing.len() as u64 });
+        if let Some(is_good) = is_good.filter(|_| !missing.is_empty() || !partly.is_empty()) {
+            let without_limit =
+                Unbounded::UnscoredWithoutLimit { samples: (missing.len() + partly.iter().count()) as u64 };
+            let fill = |size: f64| {
+                let unseen = limits.of_size(size, 1.0);
+                (if is_good { unseen.most } else { unseen.least }).ok_or(without_limit.clone())
             };
+            let is_sized = matches!(limits, TermLimits::Within(_));
+            let one = fill(if is_sized { denominator_max } else { 1.0 })?;
+            let known = rows.len();
             rows.extend(missing.iter().map(|&sample| (sample, one)));
+            let sizes: HashMap<u32, f64> =
+                rows[..known].iter().map(|(sample, term)| (*sample, term.denominator)).collect();
+            for PartlyMissing { sample, missing, attempts } in partly.iter() {
+                let filled = if is_sized {
+                    // The attempts at a sample are about as large as one another.
+                    let size = sizes.get(&sample).copied().unwrap_or(0.0);
+                    fill(size * f64::from(missing) / f64::from(attempts - missing))?
+                } else {
+                    let part = f64::from(missing) / f64::from(*attempts_max).max(1.0);
+                    Term::new(one.numerator * part, one.denominator * part)
+                };
+                rows.push((sample, filled));
+            }
         }
         Ok(Self { rows, limits })
     }

@@ -1,7 +1,8 @@
 //! What holds for every gate: better data never get a worse verdict, and order changes nothing.
 
 use crate::{judged_against, policy};
-use calipers_core::{Samples, Value, Verdict};
+use calipers_core::stats::proportion::Proportion;
+use calipers_core::{Confidence, Samples, Value, Verdict};
 use calipers_gate::{GateReport, GateResult};
 use proptest::prelude::*;
 
@@ -234,5 +235,134 @@ proptest! {
             };
             prop_assert_eq!(bounds(old), bounds(new), "{}", old.metric);
         }
+    }
+}
+
+/// A sample that a judge passes or fails, and people too if they looked at it.
+#[derive(Clone, Copy, Debug)]
+struct JudgedSample {
+    document: u8,
+    is_heavy: bool,
+    is_judged_good: bool,
+    label: Option<bool>,
+}
+
+fn judged_samples() -> impl Strategy<Value = Vec<JudgedSample>> {
+    // Mostly samples that both pass, since a verdict is to be had there.
+    let good = (0u8..20, any::<bool>(), any::<bool>()).prop_map(|(document, is_heavy, is_labelled)| JudgedSample {
+        document,
+        is_heavy,
+        is_judged_good: true,
+        label: is_labelled.then_some(true),
+    });
+    let any_kind = (0u8..20, any::<bool>(), any::<bool>(), prop::option::of(any::<bool>())).prop_map(
+        |(document, is_heavy, is_judged_good, label)| JudgedSample { document, is_heavy, is_judged_good, label },
+    );
+    proptest::collection::vec(prop_oneof![4 => good, 1 => any_kind], 20..120)
+}
+
+const CORRECTED_TERMS: [&str; 6] = [
+    r#""confidence": "80%""#,
+    r#""confidence": "80%", "cluster": "document""#,
+    r#""confidence": {"level": "80%", "looks": "any"}"#,
+    r#""confidence": "80%", "weights": {"by_category": {"heavy": 3}}"#,
+    r#""confidence": "80%", "cluster": "document", "weights": {"by_category": {"heavy": 3}}"#,
+    r#""confidence": {"level": "80%", "looks": "any"}, "weights": {"by_category": {"heavy": 3}}"#,
+];
+
+fn judged_by_labels(run: &[(i64, JudgedSample)], threshold: u8, terms: &str) -> GateReport {
+    let mut samples = Samples::new();
+    for (id, sample) in run {
+        let row = samples.push(*id).score("judge", f64::from(u8::from(sample.is_judged_good)));
+        let row = row.metadata("document", format!("d{}", sample.document));
+        let row = row.metadata("category", if sample.is_heavy { "heavy" } else { "light" });
+        if let Some(label) = sample.label {
+            row.field("human_label", f64::from(u8::from(label)));
+        }
+    }
+    let text = format!(r#"{{"thresholds": {{"blocking": {{"corrected": "at least {threshold}%"}}}}, {terms}}}"#);
+    crate::judged(&policy(&text), &samples)
+}
+
+fn numbered(run: &[JudgedSample]) -> Vec<(i64, JudgedSample)> {
+    (0i64..).zip(run.iter().copied()).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: calipers_testing::law_cases(48), ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_better_label_never_makes_a_verdict_on_a_corrected_rate_worse(
+        run in judged_samples(),
+        place in 0usize..1000,
+        threshold in 30u8..95,
+        terms in 0..CORRECTED_TERMS.len(),
+    ) {
+        let mut better = run.clone();
+        let sample = &mut better[place % run.len()];
+        sample.label = sample.label.map(|_| true);
+        let of = |run: &[JudgedSample]| judged_by_labels(&numbered(run), threshold, CORRECTED_TERMS[terms]);
+        prop_assert_eq!(worse(&of(&run), &of(&better)), None);
+    }
+
+    #[test]
+    fn the_order_of_samples_changes_nothing_about_a_corrected_rate(
+        run in judged_samples(),
+        turn in 1usize..60,
+        threshold in 30u8..95,
+        terms in 0..CORRECTED_TERMS.len(),
+    ) {
+        let mut turned = numbered(&run);
+        turned.rotate_left(turn % run.len());
+        turned.reverse();
+        let of = |run: &[(i64, JudgedSample)]| judged_by_labels(run, threshold, CORRECTED_TERMS[terms]).gates;
+        prop_assert_eq!(format!("{:?}", of(&numbered(&run))), format!("{:?}", of(&turned)));
+    }
+}
+
+/// Samples with a judge that people mostly agree with.
+fn borne_out_samples() -> impl Strategy<Value = Vec<JudgedSample>> {
+    let sample = (0u8..20, any::<bool>(), 0u8..10, prop::option::of(0u8..10)).prop_map(
+        |(document, is_heavy, judged, agreement)| {
+            let is_judged_good = judged < 7;
+            let label = agreement.map(|agreement| is_judged_good == (agreement < 9));
+            JudgedSample { document, is_heavy, is_judged_good, label }
+        },
+    );
+    proptest::collection::vec(sample, 20..120)
+}
+
+/// One-sided Clopper-Pearson bounds of a share of labels that pass, of samples with this verdict of the judge: what is compared to see
+/// whether labels bear the judge out.
+fn bounds_of_labels(run: &[JudgedSample], is_judged_good: bool, tail: f64) -> Option<(f64, f64)> {
+    let labels: Vec<bool> =
+        run.iter().filter(|sample| sample.is_judged_good == is_judged_good).filter_map(|sample| sample.label).collect();
+    let passed = labels.iter().filter(|label| **label).count() as u64;
+    let share = Proportion::new(passed, labels.len() as u64).ok()?;
+    let interval = share.clopper_pearson(Confidence::two_sided(1.0 - 2.0 * tail).ok()?);
+    interval.lower.zip(interval.upper)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: calipers_testing::law_cases(48), ..ProptestConfig::default() })]
+
+    // The judge's score is a measurement, not a result: a pass of a judge that people contradict is bad news. But where labels show that
+    // people pass what the judge passes more often than what it fails, one more pass of the judge never makes a verdict worse.
+    #[test]
+    fn a_better_score_of_a_judge_that_labels_bear_out_never_makes_a_verdict_worse(
+        run in borne_out_samples(),
+        place in 0usize..1000,
+        threshold in 30u8..95,
+        terms in 0..CORRECTED_TERMS.len(),
+    ) {
+        let good = bounds_of_labels(&run, true, 0.025);
+        let bad = bounds_of_labels(&run, false, 0.025);
+        prop_assume!(good.zip(bad).is_some_and(|(good, bad)| good.0 > bad.1));
+        let mut better = run.clone();
+        let unlabelled: Vec<usize> = (0..run.len()).filter(|&at| run[at].label.is_none()).collect();
+        prop_assume!(!unlabelled.is_empty());
+        better[unlabelled[place % unlabelled.len()]].is_judged_good = true;
+        let of = |run: &[JudgedSample]| judged_by_labels(&numbered(run), threshold, CORRECTED_TERMS[terms]);
+        prop_assert_eq!(worse(&of(&run), &of(&better)), None);
     }
 }

@@ -73,6 +73,7 @@ fn with_case<T>(
         baseline: baseline.map(|baseline| (baseline, None)),
         look,
         version: None,
+        lists_scenarios: true,
         provenance: Provenance::default(),
     };
     answer(&case).unwrap_or_else(|fault| panic!("{fault}"))

@@ -1,10 +1,11 @@
 //! Verdicts on small runs, with their reasons.
 
-use crate::{gate_on, judged, judged_at, policy};
+use crate::{gate_on, judged, judged_against, judged_at, policy};
 use calipers_core::stats::Method;
 use calipers_core::stats::proportion::Proportion;
 use calipers_core::stats::threshold_test::ThresholdTest;
 use calipers_core::{Samples, Verdict};
+use calipers_gate::policy::Policy;
 use calipers_gate::{
     BeyondLimit, ConfidenceBound, GateReason, GateResult, LimitEnd, MissingLimit, SampleUnit, ThresholdFinding,
     Unbounded,
@@ -255,4 +256,147 @@ fn one_key_of_map_scores_is_judged_as_scores_are() {
         assert_eq!(of("aggregate(tone)", "tone", true), of("mean", "judge", false), "{rule}");
     }
     assert_eq!(judged_by("aggregate(tone)", "at least 0.8", "", true).0, Verdict::Pass);
+}
+
+/// So many samples with attempts that pass, of which the last ones have no score.
+fn with_lost_attempts(samples: i64, attempts: usize, lost: usize) -> Samples {
+    let mut run = Samples::new();
+    for id in 0..samples {
+        for attempt in 0..attempts {
+            let row = run.push(id);
+            if attempt < attempts - lost {
+                row.score("judge", 1.0)
+            } else {
+                row.error("timeout")
+            };
+        }
+    }
+    run
+}
+
+#[test]
+fn an_attempt_without_a_score_counts_as_the_worst_beside_attempts_that_have_one() {
+    let asked = |share: u32, terms: &str| {
+        policy(&format!(r#"{{"thresholds": {{"blocking": {{"accuracy": "at least {share}%"}}}}{terms}}}"#))
+    };
+    let verdict = |policy: &Policy, run: &Samples| gate_on(&judged(policy, run), "accuracy").verdict;
+    let (whole, lost) = (with_lost_attempts(100, 4, 0), with_lost_attempts(100, 4, 1));
+    // At worst each sample has 3 of 4.
+    for terms in [r#", "confidence": "95%""#, ""] {
+        assert_eq!(verdict(&asked(80, terms), &whole), Verdict::Pass);
+        assert_eq!(verdict(&asked(80, terms), &lost), Verdict::Undecided);
+        assert_eq!(verdict(&asked(70, terms), &lost), Verdict::Pass);
+        let at_random = format!(r#"{terms}, "missing": "at_random""#);
+        assert_eq!(verdict(&asked(80, &at_random), &lost), Verdict::Pass);
+    }
+    let interval = |run: &Samples| {
+        let gate = gate_on(&judged(&asked(80, r#", "confidence": "95%""#), run), "accuracy");
+        gate.figure.and_then(|figure| figure.interval).unwrap()
+    };
+    let (narrow, wide) = (interval(&whole), interval(&lost));
+    assert!(wide.lower.unwrap() < 0.75 && 0.75 < narrow.lower.unwrap(), "{wide:?} {narrow:?}");
+    assert_eq!(wide.upper, Some(1.0));
+}
+
+#[test]
+fn an_attempt_without_a_prediction_counts_as_a_wrong_one() {
+    let predicted = |lost: usize| {
+        let mut run = Samples::new();
+        for id in 0..200i64 {
+            for attempt in 0..4 {
+                let row = run.push(id).field("actual", id % 2 == 0);
+                if attempt >= lost {
+                    row.field("predicted", id % 2 == 0);
+                }
+            }
+        }
+        run
+    };
+    for (metric, threshold) in [("precision", 0.9), ("recall", 0.9), ("f1", 0.9), ("mcc", 0.8)] {
+        let text =
+            format!(r#"{{"thresholds": {{"blocking": {{"{metric}": "at least {threshold}"}}}}, "confidence": "95%"}}"#);
+        let verdict = |run: &Samples| gate_on(&judged(&policy(&text), run), metric).verdict;
+        assert_eq!((verdict(&predicted(0)), verdict(&predicted(1))), (Verdict::Pass, Verdict::Undecided), "{metric}");
+    }
+}
+
+#[test]
+fn the_interval_beside_a_gate_counts_missing_scores_as_the_verdict_does() {
+    let mut run = Samples::new();
+    for id in 0..100i64 {
+        let row = run.push(id);
+        if id < 80 {
+            row.score("judge", 1.0)
+        } else {
+            row.error("timeout")
+        };
+    }
+    let of = |missing: &str| {
+        let text = format!(
+            r#"{{"thresholds": {{"blocking": {{"accuracy": "at least 90%"}}}}, "confidence": "95%", "missing": "{missing}"}}"#
+        );
+        gate_on(&judged(&policy(&text), &run), "accuracy").figure.and_then(|figure| figure.interval).unwrap()
+    };
+    // Clopper-Pearson of 80 of 100 below, nothing above; and of 80 of 80.
+    let (worst, at_random) = (of("worst"), of("at_random"));
+    assert!((worst.lower.unwrap() - 0.708_157_3).abs() < 1e-6, "{worst:?}");
+    assert_eq!(worst.upper, Some(1.0));
+    assert!((at_random.lower.unwrap() - 0.954_933_3).abs() < 1e-4, "{at_random:?}");
+}
+
+#[test]
+fn a_scenario_that_one_of_two_runs_could_not_score_is_the_worst_difference_before_a_pass() {
+    let run = |lost: i64| {
+        let mut samples = Samples::new();
+        for id in 0..300i64 {
+            let row = samples.push(id);
+            if id >= lost {
+                row.score("judge", 1.0)
+            } else {
+                row.error("timeout")
+            };
+        }
+        samples
+    };
+    let verdict = |now: &Samples, then: &Samples, terms: &str| {
+        let text = format!(
+            r#"{{"baseline": {{"mode": "non_inferiority", "margin": 0.05, "metrics": ["accuracy"]}}, "confidence": "95%"{terms}}}"#
+        );
+        gate_on(&judged_against(&policy(&text), now, then), "accuracy").verdict
+    };
+    assert_eq!(verdict(&run(0), &run(0), ""), Verdict::Pass);
+    assert_eq!(verdict(&run(30), &run(0), ""), Verdict::Undecided);
+    assert_eq!(verdict(&run(30), &run(0), r#", "missing": "at_random""#), Verdict::Pass);
+    // What fails now may have passed before, or not.
+    let mut failing = Samples::new();
+    for id in 0..300i64 {
+        failing.push(id).score("judge", f64::from(u8::from(id >= 30)));
+    }
+    assert_eq!(verdict(&failing, &run(0), ""), Verdict::Fail);
+    assert_eq!(verdict(&failing, &run(30), ""), Verdict::Undecided);
+    assert_eq!(verdict(&failing, &run(30), r#", "missing": "at_random""#), Verdict::Pass);
+}
+
+#[test]
+fn a_metric_without_a_value_per_scenario_is_compared_with_the_interval_of_the_baseline() {
+    let run = |samples: i64, wrong: i64| {
+        let mut run = Samples::new();
+        for id in 0..samples {
+            run.push(id).field("actual", true).field("predicted", id >= wrong);
+        }
+        run
+    };
+    let verdict = |now: &Samples, then: &Samples, confidence: &str| {
+        let text = format!(
+            r#"{{"baseline": {{"mode": "non_inferiority", "margin": 0.1, "metrics": ["recall"]}}, "confidence": "{confidence}"}}"#
+        );
+        gate_on(&judged_against(&policy(&text), now, then), "recall").verdict
+    };
+    // 90 of 100 is at most 95.1 %: a margin of ten points leaves 85.1 %, which 465 of 500 clear.
+    assert_eq!(verdict(&run(500, 35), &run(100, 10), "95%"), Verdict::Pass);
+    // As an exact number, 90 % would leave 80 %, and 425 of 500 would clear it.
+    assert_eq!(verdict(&run(500, 75), &run(100, 10), "95%"), Verdict::Undecided);
+    assert_eq!(verdict(&run(500, 300), &run(100, 10), "95%"), Verdict::Fail);
+    // A 95 % interval shows nothing with 99 % confidence.
+    assert_eq!(verdict(&run(500, 0), &run(100, 10), "99%"), Verdict::Undecided);
 }

@@ -1,7 +1,10 @@
 //! How often gates with 95 % confidence pass an agent that is exactly on the threshold, and how often their intervals cover.
 //!
 //! Through the judge, from samples to a report. `cargo xtask calibrate gates_keep_their_level` runs it; with `BLESS=1` the table in
-//! `docs/concepts/calibration.md` is rewritten.
+//! `docs/concepts/calibration.md` is rewritten. With `ONLY=mcc`, only rows of that gate are counted, and nothing is written.
+
+mod further;
+mod unusual;
 
 use crate::{gate_on, judged, judged_against, judged_at, policy};
 use calipers_core::stats::Interval;
@@ -54,8 +57,12 @@ struct Counts {
 
 impl Counts {
     /// Draws runs and counts which pass, and which of the intervals that are shown cover.
-    fn draw(replications: u32, mut one: impl FnMut() -> (bool, Option<bool>)) -> Self {
+    /// Of gates that are not wanted, none are.
+    fn draw(family: &str, replications: u32, mut one: impl FnMut() -> (bool, Option<bool>)) -> Self {
         let mut counts = Self::default();
+        if !is_wanted(family) {
+            return counts;
+        }
         while counts.drawn < replications || (counts.rate() > NEAR && counts.drawn < NEAR_REPLICATIONS) {
             let (passed, covered) = one();
             counts.drawn += 1;
@@ -72,9 +79,16 @@ impl Counts {
 
     fn row(&self, family: &'static str, design: String) -> Row {
         let covered = (self.shown > 0).then(|| f64::from(self.covered) / f64::from(self.shown));
-        eprintln!("{family}: {design}: {:.4} of {}, {covered:?}", self.rate(), self.drawn);
+        if self.drawn > 0 {
+            eprintln!("{family}: {design}: {:.4} of {}, {covered:?}", self.rate(), self.drawn);
+        }
         Row { family, design, replications: self.drawn, passed: self.rate(), covered }
     }
+}
+
+/// True when rows of this gate are to be counted.
+fn is_wanted(family: &str) -> bool {
+    std::env::var("ONLY").map_or(true, |only| only == family)
 }
 
 /// True when an interval covers a truth, rounding forgiven.
@@ -93,7 +107,7 @@ impl Design<'_> {
         let seed = rows.len() as u64 + 1;
         let (policy, mut draws) = (self.policy(), Draws::new(seed, normal_quantile));
         let replications = replications((self.draw)(&mut Draws::new(seed, normal_quantile)).attempts());
-        let counts = Counts::draw(replications, || {
+        let counts = Counts::draw(self.family, replications, || {
             let gate = gate_on(&judged(&policy, &(self.draw)(&mut draws)), self.metric);
             let interval = gate.figure.and_then(|figure| figure.interval);
             (gate.verdict == Verdict::Pass, interval.map(|interval| covers(interval, self.truth)))
@@ -114,7 +128,7 @@ fn scores(n: usize, mut score: impl FnMut() -> f64) -> Samples {
 
 /// A share of a sample, such that attempts of one sample are alike.
 fn own_share(draws: &mut Draws, mean: f64, correlation: f64) -> f64 {
-    if correlation == 0.0 {
+    if correlation == 0.0 || mean <= 0.0 || mean >= 1.0 {
         return mean;
     }
     let size = 1.0 / correlation - 1.0;
@@ -124,7 +138,7 @@ fn own_share(draws: &mut Draws, mean: f64, correlation: f64) -> f64 {
 #[test]
 #[ignore = "slow: cargo xtask calibrate"]
 fn gates_keep_their_level() {
-    let families: [fn(&mut Vec<Row>); 11] = [
+    let families: [fn(&mut Vec<Row>); 22] = [
         shares,
         grades,
         ratios,
@@ -136,6 +150,17 @@ fn gates_keep_their_level() {
         baselines,
         fails,
         looks,
+        unusual::unlike_the_others,
+        unusual::many_things_at_once,
+        unusual::near_the_ends,
+        unusual::units_of_many_sizes,
+        unusual::rare_events,
+        further::ties_and_few,
+        further::sizes_that_matter,
+        further::missing_not_at_random,
+        further::other_baselines,
+        further::conditions,
+        further::missing_attempts,
     ];
     // Side by side, with seeds that do not depend on one another.
     let rows: Vec<Row> = std::thread::scope(|scope| {
@@ -162,7 +187,106 @@ fn gates_on_judges_with_labels_keep_their_level() {
             }
         }
     }
+    for (labels, n) in [(50, 200), (200, 500)] {
+        for truth in [0.8, 0.95] {
+            corrected_clusters(&mut rows, (labels, n), truth);
+            corrected_weights(&mut rows, (labels, n), truth);
+            corrected_looks(&mut rows, (labels, n), truth);
+        }
+    }
     publish("judges", &rows);
+}
+
+/// A judge that is right about nine of ten samples that people pass, and about eight of ten that they fail.
+fn judged_coin(draws: &mut Draws, is_good: bool) -> f64 {
+    draws.coin(if is_good { 0.9 } else { 0.2 })
+}
+
+/// Documents of five samples that people pass alike, and that the judge likes alike.
+fn corrected_clusters(rows: &mut Vec<Row>, (labels, n): (usize, i64), truth: f64) {
+    for correlation in [0.0, 0.3] {
+        let draw = |draws: &mut Draws| {
+            let mut samples = Samples::new();
+            let labelled = draws.choose(n as usize, labels);
+            let (mut share, mut taste) = (truth, 0.0);
+            for id in 0..n {
+                if id % 5 == 0 {
+                    (share, taste) = (own_share(draws, truth, correlation), draws.unit());
+                }
+                let is_good = draws.unit() < share;
+                // The judge's errors go together in a document too.
+                let luck = if correlation > 0.0 && draws.unit() < 0.5 { taste } else { draws.unit() };
+                let judged = f64::from(u8::from(luck < if is_good { 0.9 } else { 0.2 }));
+                let attempt = samples.push(id).score("judge", judged).metadata("document", id / 5);
+                if labelled[id as usize] {
+                    attempt.field("human_label", f64::from(u8::from(is_good)));
+                }
+            }
+            samples
+        };
+        let name = format!("{labels} labels of {n} in documents of 5, correlation {correlation}, rate {truth}");
+        let (rule, terms) = (format!("at least {}%", truth * 100.0), r#""confidence": 0.95, "cluster": "document""#);
+        Design { family: "corrected, clusters", name, metric: "corrected", rule, terms, truth, draw: &draw }.run(rows);
+    }
+}
+
+/// One sample in five counts four times, and these are worse than the others, or better.
+fn corrected_weights(rows: &mut Vec<Row>, (labels, n): (usize, i64), truth: f64) {
+    for heavy in [2.0 * truth - 1.0, 1.0] {
+        // Half of the weight is heavy.
+        let light = 2.0 * truth - heavy;
+        let draw = |draws: &mut Draws| {
+            let mut samples = Samples::new();
+            let labelled = draws.choose(n as usize, labels);
+            for id in 0..n {
+                let is_heavy = id % 5 == 0;
+                let is_good = draws.unit() < if is_heavy { heavy } else { light };
+                let attempt = samples.push(id).score("judge", judged_coin(draws, is_good));
+                let attempt = attempt.metadata("category", if is_heavy { "adversarial" } else { "happy_path" });
+                if labelled[id as usize] {
+                    attempt.field("human_label", f64::from(u8::from(is_good)));
+                }
+            }
+            samples
+        };
+        let name = format!("{labels} labels of {n}, a fifth counts four times with a rate of {heavy:.2}, rate {truth}");
+        let terms = r#""confidence": 0.95, "weights": {"by_category": {"adversarial": 4, "happy_path": 1}}"#;
+        let rule = format!("at least {}%", truth * 100.0);
+        Design { family: "corrected, weights", name, metric: "corrected", rule, terms, truth, draw: &draw }.run(rows);
+    }
+}
+
+/// A look after every tenth of the samples, of which as large a part is labelled.
+fn corrected_looks(rows: &mut Vec<Row>, (labels, n): (usize, i64), truth: f64) {
+    let text = format!(
+        r#"{{"thresholds": {{"blocking": {{"corrected": "at least {}%"}}}}, "confidence": {{"level": 0.95, "looks": "any"}}}}"#,
+        truth * 100.0
+    );
+    let policy = policy(&text);
+    let mut draws = Draws::new(rows.len() as u64 + 1, normal_quantile);
+    let counts = Counts::draw("corrected, any look", 300, || {
+        let labelled = draws.choose(n as usize, labels);
+        let all: Vec<(f64, Option<f64>)> = labelled
+            .iter()
+            .map(|&is_labelled| {
+                let is_good = draws.unit() < truth;
+                let label = f64::from(u8::from(is_good));
+                (judged_coin(&mut draws, is_good), is_labelled.then_some(label))
+            })
+            .collect();
+        let passes = |tenths: usize| {
+            let mut samples = Samples::new();
+            for (id, (judged, label)) in (0i64..).zip(&all[..all.len() * tenths / 10]) {
+                let attempt = samples.push(id).score("judge", *judged);
+                if let Some(label) = label {
+                    attempt.field("human_label", *label);
+                }
+            }
+            gate_on(&judged(&policy, &samples), "corrected").verdict == Verdict::Pass
+        };
+        ((1..=10).any(passes), None)
+    });
+    rows.push(counts.row("corrected, any look", format!("{labels} labels of {n}, ten looks, rate {truth}")));
 }
 
 fn corrected_rate(rows: &mut Vec<Row>, [sensitivity, specificity]: [f64; 2], (labels, n): (i64, i64), truth: f64) {
@@ -192,7 +316,7 @@ fn shares(rows: &mut Vec<Row>) {
         }
     }
     for (metric, category) in [("pass_rate", "happy_path"), ("safety_rate", "adversarial")] {
-        for (n, k) in [(30, 1), (20, 10), (30, 5), (60, 3), (100, 3)] {
+        for (n, k) in [(10, 1), (30, 1), (100, 1), (1000, 1), (20, 10), (30, 5), (60, 3), (100, 3)] {
             let draw = |draws: &mut Draws| {
                 let mut samples = Samples::new();
                 for id in 0..n {
@@ -248,7 +372,7 @@ fn grades(rows: &mut Vec<Row>) {
         ("behavior_coverage, macro", "behavior_coverage", 0.85),
         ("behavior_coverage, micro", "behavior_coverage(average=\"micro\")", 0.85),
     ] {
-        for n in [10, 30, 100] {
+        for n in [10, 30, 100, 1000] {
             let draw = |draws: &mut Draws| {
                 let mut samples = Samples::new();
                 for id in 0..n {
@@ -269,9 +393,14 @@ fn grades(rows: &mut Vec<Row>) {
 
 /// Predictions of samples: positives are found, and negatives taken for positives, with shares that a sample keeps.
 fn predictions(draws: &mut Draws, n: usize, k: u32, found: f64, mistaken: f64) -> Samples {
+    predictions_of(draws, n, k, [0.5, found, mistaken])
+}
+
+/// The same where this share of the samples is positive.
+fn predictions_of(draws: &mut Draws, n: usize, k: u32, [positive, found, mistaken]: [f64; 3]) -> Samples {
     let mut samples = Samples::new();
     for id in 0..n {
-        let is_actual = draws.unit() < 0.5;
+        let is_actual = draws.unit() < positive;
         let share = own_share(draws, if is_actual { found } else { mistaken }, 0.5);
         for _ in 0..k {
             let row = samples.push(id as i64).field("actual", is_actual);
@@ -285,18 +414,44 @@ fn ratios(rows: &mut Vec<Row>) {
     let (found, mistaken): (f64, f64) = (0.8, 0.2);
     let precision = found / (found + mistaken);
     let f1 = 2.0 * found / (found + mistaken + 1.0);
-    for (n, k) in [(30, 1), (100, 1), (1000, 1), (30, 5), (60, 3), (100, 10)] {
+    let of_shares = |rows: &mut Vec<Row>, n: usize, k: u32| {
         for (metric, truth) in [("precision", precision), ("recall", found), ("f1", f1)] {
             let draw = |draws: &mut Draws| predictions(draws, n, k, found, mistaken);
             let (name, rule) = (format!("{n} × {k} attempts, correlation 0.5"), format!("at least {}%", truth * 100.0));
             Design { family: metric, name, metric, rule, terms: ONCE, truth, draw: &draw }.run(rows);
         }
+    };
+    for (n, k) in [(30, 1), (100, 1), (1000, 1), (30, 5), (60, 3), (100, 10)] {
+        of_shares(rows, n, k);
+    }
+    // Both classes alike; a rare class, with errors of both kinds and of one; hardly any errors.
+    for shares @ [positive, found, mistaken] in
+        [[0.5f64, 0.8, 0.2], [0.1, 0.9, 0.05], [0.2, 1.0, 0.1], [0.5, 0.99, 0.01]]
+    {
+        let [tp, fp, fnn, tn] = [
+            positive * found,
+            (1.0 - positive) * mistaken,
+            positive * (1.0 - found),
+            (1.0 - positive) * (1.0 - mistaken),
+        ];
+        let truth = (tp * tn - fp * fnn) / ((tp + fp) * (tp + fnn) * (tn + fp) * (tn + fnn)).sqrt();
+        for (n, k) in [(10, 1), (30, 1), (100, 1), (1000, 1), (20, 10), (30, 5), (60, 3), (100, 3)] {
+            let draw = |draws: &mut Draws| predictions_of(draws, n, k, shares);
+            let (name, rule) = (
+                format!("{n} × {k} attempts, positive {positive}, found {found}, mistaken {mistaken}"),
+                format!("at least {truth}"),
+            );
+            Design { family: "mcc", name, metric: "mcc", rule, terms: ONCE, truth, draw: &draw }.run(rows);
+        }
+    }
+    for (n, k) in [(10, 1), (20, 10)] {
+        of_shares(rows, n, k);
     }
 }
 
 fn latencies(rows: &mut Vec<Row>) {
     // Latencies are lognormal, with a part that attempts of one sample share.
-    for (n, k) in [(60, 1), (100, 1), (1000, 1), (60, 3), (100, 3), (60, 10)] {
+    for (n, k) in [(10, 1), (30, 1), (60, 1), (100, 1), (1000, 1), (20, 10), (60, 3), (100, 3), (60, 10)] {
         for (metric, p) in [("latency_p50", 0.5), ("latency_p95", 0.95)] {
             let draw = |draws: &mut Draws| {
                 let mut samples = Samples::new();
@@ -341,13 +496,13 @@ fn spending(rows: &mut Vec<Row>) {
         }
     }
     // Grades from 1 to 5.
-    for n in [10, 30, 100] {
+    for n in [10, 30, 100, 1000] {
         let draw = |draws: &mut Draws| scores(n, || if draws.unit() < 0.1 { 1.0 } else { 4.0 + draws.coin(0.6) });
         let (truth, terms) = (4.24, format!(r#"{ONCE}, "limits": {{"judge": {{"min": 1, "max": 5}}}}"#));
         let (name, rule) = (format!("1 to 5, n = {n}"), format!("at least {truth}"));
         Design { family: "grades", name, metric: "mean", rule, terms: &terms, truth, draw: &draw }.run(rows);
     }
-    for n in [10, 30, 100] {
+    for n in [10, 30, 100, 1000] {
         // E[min(1000 e^Z, 8000)].
         let truth = 0.8 / 1_567.885_159_295_490_4;
         let draw = |draws: &mut Draws| {
@@ -399,7 +554,7 @@ fn weights_and_formulas(rows: &mut Vec<Row>) {
         }),
     ];
     for (name, formula, truth_of) in formulas {
-        for n in [12, 30, 60, 99] {
+        for n in [10, 30, 60, 99, 999] {
             for shares in [[0.9, 0.9, 0.9], [0.95, 1.0, 0.7], [1.0, 0.8, 1.0]] {
                 let truth = truth_of(shares);
                 let text = format!(
@@ -408,7 +563,7 @@ fn weights_and_formulas(rows: &mut Vec<Row>) {
                 );
                 let policy = policy(&text);
                 let mut draws = Draws::new(rows.len() as u64 + 1, normal_quantile);
-                let counts = Counts::draw(replications(n), || {
+                let counts = Counts::draw("composite", replications(n), || {
                     let mut samples = Samples::new();
                     for id in 0..n {
                         let is_adversarial = id % 3 == 0;
@@ -452,7 +607,7 @@ impl FormulaDesign<'_> {
                 format!(r#"{{"composite": {{"final": "{formula}", "pass": "final >= {truth}"}}, {ONCE}{terms}}}"#);
             let policy = policy(&text);
             let mut draws = Draws::new(rows.len() as u64 + 1, normal_quantile);
-            let counts = Counts::draw(replications(n), || {
+            let counts = Counts::draw("composite", replications(n), || {
                 let report = judged(&policy, &(self.draw)(&mut draws, n));
                 let passed = gate_on(&report, "composite").verdict == Verdict::Pass;
                 (passed, report.composites[0].figure.interval.map(|interval| covers(interval, *truth)))
@@ -576,7 +731,7 @@ fn baselines(rows: &mut Vec<Row>) {
                 );
                 let policy = policy(&text);
                 let mut draws = Draws::new(rows.len() as u64 + 1, normal_quantile);
-                let counts = Counts::draw(replications(n), || {
+                let counts = Counts::draw("non-inferiority", replications(n), || {
                     // Both pass where one number says so, or each by its own.
                     let pairs: Vec<(f64, f64)> = (0..n)
                         .map(|_| {
@@ -611,7 +766,7 @@ fn baselines(rows: &mut Vec<Row>) {
             }
         });
         let mut draws = Draws::new(rows.len() as u64 + 1, normal_quantile);
-        let counts = Counts::draw(replications(n), || {
+        let counts = Counts::draw("above a baseline", replications(n), || {
             let run = scores(n, || draws.coin(0.8));
             (gate_on(&judged_against(&policy, &run, &before), "accuracy").verdict == Verdict::Pass, None)
         });
@@ -639,7 +794,7 @@ fn fails(rows: &mut Vec<Row>) {
             }
             samples
         };
-        let counts = Counts::draw(replications(n), || {
+        let counts = Counts::draw("false fail, any of 7 gates", replications(n), || {
             let (run, before) = (draw(&mut draws), draw(&mut draws));
             (judged_against(&policy, &run, &before).verdict == Verdict::Fail, None)
         });
@@ -681,6 +836,9 @@ fn clusters(rows: &mut Vec<Row>) {
 
 /// Six looks as advised: after each undecided one, as many more samples as the report names, at most 300.
 fn looks(rows: &mut Vec<Row>) {
+    if !is_wanted("looks") {
+        return;
+    }
     let replications = 600u32;
     for (truth, first) in [(0.9, 60usize), (0.8, 40)] {
         let text = |confidence: &str| {
@@ -753,7 +911,7 @@ fn looks(rows: &mut Vec<Row>) {
 fn publish(table: &str, rows: &[Row]) {
     let mut text = String::from("| gate | design | false pass | coverage of 95 % intervals |\n|--|--|--|--|\n");
     let mut broken = Vec::new();
-    for row in rows {
+    for row in rows.iter().filter(|row| is_wanted(row.family)) {
         let covered = row.covered.map_or_else(|| "–".to_owned(), |covered| format!("{covered:.3}"));
         writeln!(text, "| {} | {} | {:.3} | {covered} |", row.family, row.design, row.passed).unwrap();
         // The promise: 6 %, and no more than four standard errors of the count beyond 5 %.
@@ -766,6 +924,10 @@ fn publish(table: &str, rows: &[Row]) {
         }
     }
     println!("{text}");
+    if std::env::var_os("ONLY").is_some() {
+        assert!(broken.is_empty(), "promises that do not hold:\n{}", broken.join("\n"));
+        return;
+    }
     assert!(broken.is_empty(), "promises that do not hold:\n{}", broken.join("\n"));
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/concepts/calibration.md");
     let before = std::fs::read_to_string(page).unwrap();
