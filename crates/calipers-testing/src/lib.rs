@@ -5,11 +5,13 @@
 //! - [`snapshot`]: files of expected output, which `BLESS=1` rewrites
 //! - [`golden`] and [`inspect`]: the reference answers in `testdata/vectors`
 //! - [`simulation`]: seeded draws, and claims about how often something holds
+//! - [`object_server`]: a local web server that sends ranges of files, or misbehaves
 //! - `server` (feature `server`): a local HTTP server that misbehaves on request
 #![allow(clippy::unwrap_used)] // a test that cannot be set up must fail loudly
 
 pub mod golden;
 pub mod inspect;
+pub mod object_server;
 mod program;
 mod scratch;
 #[cfg(feature = "server")]

@@ -6,14 +6,31 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 /// Variables that change what the program does, and must not leak into a test from the machine that runs it.
-const VARIABLES: [&str; 7] = [
+const VARIABLES: [&str; 24] = [
     "ANTHROPIC_API_KEY",
+    "AWS_ACCESS_KEY_ID",
+    "AWS_ENDPOINT_URL",
+    "AWS_PROFILE",
+    "AWS_REGION",
+    "AWS_SECRET_ACCESS_KEY",
+    "AWS_SESSION_TOKEN",
+    "BITBUCKET_BUILD_NUMBER",
+    "BUILDKITE",
+    "CALIPERS_ALLOW_HTTP",
     "CALIPERS_CONFIG",
+    "CALIPERS_HISTORY",
+    "CALIPERS_STORE_SECONDS",
+    "CIRCLECI",
     "COLUMNS",
+    "DRONE",
     "GITHUB_ACTIONS",
     "GITHUB_STEP_SUMMARY",
+    "GITLAB_CI",
+    "JENKINS_URL",
     "OPENAI_API_KEY",
     "OPENAI_BASE_URL",
+    "TF_BUILD",
+    "TRAVIS",
 ];
 
 /// A binary that cargo has built for the tests.

@@ -51,6 +51,18 @@ impl Draws {
         f64::from(u8::from(self.unit() < p))
     }
 
+    /// Which of `all` things are chosen, `chosen` of them at random.
+    pub fn choose(&mut self, all: usize, chosen: usize) -> Vec<bool> {
+        let mut is_chosen = vec![false; all];
+        // Floyd 1987: each place is new, or the last one is taken in its stead.
+        for last in all.saturating_sub(chosen)..all {
+            let place = self.below(last + 1);
+            let place = if is_chosen[place] { last } else { place };
+            is_chosen[place] = true;
+        }
+        is_chosen
+    }
+
     /// The number of successes among `n`.
     pub fn binomial(&mut self, n: u64, p: f64) -> u64 {
         (0..n).map(|_| u64::from(self.unit() < p)).sum()
