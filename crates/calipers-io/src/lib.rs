@@ -16,28 +16,33 @@ mod folder_cache;
 mod formats;
 mod json;
 mod log;
+mod parts;
 mod policy;
 mod private_file;
 mod source;
 mod write;
 
+pub use calipers_store::redact;
 pub use catch_panic::panic_is_caught;
 pub use columns::{ColumnPath, Columns, ColumnsError, PathFault};
 pub use dataset::load_dataset;
 pub use error::{FilePlace, ReadError, Remedy, printable};
 pub use folder_cache::FolderCache;
 pub use formats::{
-    AttemptTexts, Format, InspectLog, Projection, RecordedFigure, RecordedMetric, RecordedResults, RecordedRun,
-    RecordedScorer, ShardSink, StreamedTable, choose, explain_unmeasured, formats, read, read_as, read_shards,
-    read_texts, sample_place,
+    AttemptDetail, AttemptTexts, CONTENT, Format, InspectLog, Projection, RecordedFigure, RecordedMetric,
+    RecordedResults, RecordedRun, RecordedScorer, ShardSink, StreamedTable, choose, explain_unmeasured, formats, read,
+    read_as, read_attempt_detail, read_shards, read_texts, sample_place,
 };
 pub use log::{
     EarlyStop, EarlyStopping, Ending, EvalLog, HeaderDifference, LogDataset, LogHeader, LogLimits, LogScorer,
     LogStatus, LogStep, LoggedAttempt, LoggedAttempts, ResumedLog, log_id, log_name, read_attempts, timestamp,
 };
+pub use parts::{
+    Part, PartHeader, PartInput, PartKind, PartPlace, SampleEvidence, SharedSamples, digest_of, find_shared,
+};
 pub use policy::{
     BaselineDocument, LoadedPolicy, LookRecord, LooksLock, PolicyError, baseline_json, baseline_text, edit_policy,
     fingerprint, is_outside, load_policy, parse_policy, read_baseline, read_document, read_looks, read_suite,
 };
-pub use source::{JsonShape, Root, Shape, Source};
+pub use source::{JsonShape, Root, Shape, Source, SourceSearch, SourceVersion, duration_column, is_address};
 pub use write::{Contents, OutputFile, WriteError, Writer, writer, writers};

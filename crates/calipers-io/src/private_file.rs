@@ -1,8 +1,10 @@
 //! Files that only their owner may read: what models and agents said is not for everybody on the machine.
 
 use std::fs::{self, File, OpenOptions};
+use std::hash::{BuildHasher, RandomState};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Options for a file that is created for its owner alone.
 pub(crate) fn private_file() -> OpenOptions {
@@ -20,6 +22,20 @@ pub(crate) fn create_private_folders(folder: &Path) -> io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(folder)
+}
+
+/// Creates a folder for temporary files of this process, for their owner alone. Its name cannot be guessed.
+pub(crate) fn create_temporary_folder() -> io::Result<PathBuf> {
+    static CREATED: AtomicU64 = AtomicU64::new(0);
+    let count = CREATED.fetch_add(1, Ordering::Relaxed);
+    let random = RandomState::new().hash_one(count);
+    let folder = std::env::temp_dir().join(format!("calipers-{}-{count}-{random:016x}", std::process::id()));
+    #[allow(unused_mut)] // elsewhere, folders have no such permissions
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(&folder)?;
+    Ok(folder)
 }
 
 /// Opens a file that may have been put there by others: no link is followed, and nothing that blocks is opened.

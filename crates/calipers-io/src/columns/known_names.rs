@@ -66,7 +66,7 @@ pub(crate) const ATTEMPTS: [&str; 9] =
     ["trial", "trial_idx", "attempt", "attempt_idx", "repeat", "iteration", "sample_idx", "rollout", "rollout_idx"];
 
 /// The run: what was tried. The most telling come first.
-pub(crate) const RUNS: [&str; 19] = [
+pub(crate) const RUNS: [&str; 39] = [
     "model",
     "model_name",
     "model_id",
@@ -86,10 +86,30 @@ pub(crate) const RUNS: [&str; 19] = [
     "treatment",
     "prompt_version",
     "prompt_variant",
+    "llm_name",
+    "model_version",
+    "model_path",
+    "model_name_or_path",
+    "base_model",
+    "target_model",
+    "engine",
+    "deployment",
+    "deployment_name",
+    "generator",
+    "scaffold",
+    "chatbot",
+    "candidate",
+    "submission",
+    "experiment",
+    "experiment_name",
+    "run_name",
+    "config_name",
+    "prompt_name",
+    "prompt_template",
 ];
 
 /// What a score of a long table is a score by: one row per sample and metric.
-pub(crate) const SCORERS: [&str; 10] = [
+pub(crate) const SCORERS: [&str; 15] = [
     "metric",
     "metric_name",
     "scorer",
@@ -100,6 +120,29 @@ pub(crate) const SCORERS: [&str; 10] = [
     "criterion",
     "criteria",
     "measure",
+    "metric_type",
+    "score_type",
+    "dimension",
+    "aspect",
+    "rubric",
+];
+
+/// Whose opinion a score is: people and judges rate the same samples.
+pub(crate) const RATERS: [&str; 14] = [
+    "rater",
+    "rater_id",
+    "annotator",
+    "annotator_id",
+    "judge",
+    "judge_id",
+    "judge_name",
+    "judge_model",
+    "reviewer",
+    "labeler",
+    "labeller",
+    "grader",
+    "assessor",
+    "worker_id",
 ];
 
 /// What names the items of a list of scores, which are then no attempts.
@@ -143,6 +186,46 @@ pub(crate) const SUMMARIES: [&str; 14] = [
     "all",
 ];
 
+/// Words that names of such records are made of.
+pub(crate) const SUMMARY_WORDS: [&str; 34] = [
+    "total", "totals", "average", "avg", "mean", "overall", "sum", "summary", "grand", "macro", "micro", "weighted",
+    "all", "final", "result", "results", "accuracy", "acc", "score", "rate", "pass", "success", "count", "n", "std",
+    "stdev", "stddev", "sd", "sem", "stderr", "var", "min", "max", "median",
+];
+
+/// Columns that say how much a record counts, or how many samples it sums up. No figure uses them by itself.
+pub(crate) const COUNTS: [&str; 29] = [
+    "weight",
+    "weights",
+    "sample_weight",
+    "row_weight",
+    "n",
+    "count",
+    "counts",
+    "freq",
+    "frequency",
+    "support",
+    "total",
+    "n_total",
+    "num_total",
+    "total_count",
+    "n_samples",
+    "num_samples",
+    "sample_count",
+    "n_examples",
+    "num_examples",
+    "n_questions",
+    "num_questions",
+    "n_items",
+    "num_items",
+    "n_trials",
+    "num_trials",
+    "n_attempts",
+    "num_attempts",
+    "trials",
+    "sample_size",
+];
+
 /// The columns of ours that say how an attempt went.
 const MEASURES: [&str; 12] = [
     "score",
@@ -166,47 +249,165 @@ pub(crate) fn is_measure(name: &str) -> bool {
 
 /// True for a column with a setting of a model: attempts with two of its values were not made in the same way.
 pub(crate) fn is_setting(name: &str) -> bool {
-    const SETTINGS: [&str; 12] = [
-        "temperature",
-        "top_p",
-        "top_k",
-        "max_tokens",
-        "reasoning_effort",
-        "thinking_budget",
-        "shots",
-        "num_shots",
-        "n_shot",
-        "num_fewshot",
-        "context_length",
-        "quantization",
-    ];
-    let name = plain(name);
-    SETTINGS.iter().any(|setting| plain(setting) == name)
+    SETTINGS.iter().chain(&STEPS).any(|setting| is_spelt_like(name, setting))
 }
 
-/// True for a column that counts or dates attempts, whose values say nothing of what was tried.
+/// What tells the parts of one attempt apart: its records are no attempts, unless someone says so.
+const STEPS: [&str; 9] =
+    ["step", "turn", "timestep", "step_id", "turn_id", "step_idx", "turn_idx", "step_number", "turn_number"];
+
+const SETTINGS: [&str; 34] = [
+    "temperature",
+    "temp",
+    "top_p",
+    "top_k",
+    "min_p",
+    "max_tokens",
+    "max_new_tokens",
+    "max_output_tokens",
+    "max_completion_tokens",
+    "reasoning_effort",
+    "effort",
+    "thinking",
+    "thinking_budget",
+    "thinking_tokens",
+    "reasoning_tokens_max",
+    "shots",
+    "num_shots",
+    "n_shot",
+    "n_shots",
+    "k_shot",
+    "few_shot",
+    "num_fewshot",
+    "context_length",
+    "context_window",
+    "quantization",
+    "quant",
+    "frequency_penalty",
+    "presence_penalty",
+    "repetition_penalty",
+    "num_beams",
+    "max_turns",
+    "max_steps",
+    "system_prompt",
+    "decoding",
+];
+
+/// True for a column that counts or dates attempts, whose values then say nothing of what was tried.
 pub(crate) fn is_attempt(name: &str) -> bool {
-    const WORDS: [&str; 12] = [
+    const WORDS: [&str; 26] = [
         "seed",
         "run",
+        "runs",
         "trial",
         "attempt",
         "time",
+        "timestamp",
+        "datetime",
         "date",
+        "at",
         "epoch",
         "repeat",
+        "rep",
         "iteration",
+        "iter",
         "rollout",
         "session",
         "uuid",
+        "guid",
+        "hash",
+        "turn",
+        "round",
+        "step",
+        "fold",
+        "try",
+        "generation",
     ];
-    let name = plain(name);
-    WORDS.iter().any(|word| name.contains(word))
+    words_of(name).iter().any(|word| WORDS.contains(&word.as_str()))
+}
+
+/// True for a column whose score is higher the worse it went.
+pub(crate) fn names_failure(name: &str) -> bool {
+    const WORDS: [&str; 16] = [
+        "failed",
+        "fail",
+        "failure",
+        "error",
+        "errors",
+        "wrong",
+        "incorrect",
+        "hallucinated",
+        "hallucination",
+        "jailbroken",
+        "violation",
+        "violated",
+        "toxic",
+        "harmful",
+        "unsafe",
+        "loss",
+    ];
+    let is_name = |c: char| !c.is_alphanumeric() && c != '_';
+    let last = name.rsplit(is_name).find(|part| !part.is_empty()).unwrap_or(name);
+    words_of(last).last().is_some_and(|word| WORDS.contains(&word.as_str()))
+}
+
+/// True for a column with places in a list.
+pub(crate) fn is_place(name: &str) -> bool {
+    const WORDS: [&str; 14] =
+        ["idx", "index", "no", "nr", "num", "number", "n", "i", "j", "k", "order", "position", "sample", "copy"];
+    words_of(name).iter().any(|word| WORDS.contains(&word.as_str()))
+}
+
+/// True for a map of what a sample asks for or expects, which says nothing of what was tried.
+pub(crate) fn is_given(name: &str) -> bool {
+    const GIVEN: [&str; 10] =
+        ["input", "inputs", "expected", "reference", "references", "gold", "target", "ground_truth", "question", "doc"];
+    GIVEN.contains(&name)
+}
+
+/// True for the last key of a path that may name a run.
+pub(crate) fn may_name_run(key: &str) -> bool {
+    let last = key.rsplit(['.', '/']).next().unwrap_or(key);
+    is_name(last) || RUNS.iter().any(|run| is_spelt_like(last, run))
+}
+
+/// True when two names are the same, however they are spelt. Nothing is allocated: many keys are compared with many names.
+pub(crate) fn is_spelt_like(name: &str, known: &str) -> bool {
+    letters(name).eq(letters(known))
+}
+
+/// The letters and digits of a name, in small letters.
+fn letters(name: &str) -> impl Iterator<Item = char> + '_ {
+    name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase)
+}
+
+/// True for what things are called within a map of their own, as in `model.name`.
+pub(crate) fn is_name(name: &str) -> bool {
+    const NAMES: [&str; 7] = ["name", "id", "version", "path", "slug", "key", "name_or_path"];
+    NAMES.iter().any(|known| is_spelt_like(name, known))
+}
+
+/// The words of a name, in small letters: `runIndex` and `run_index` have two.
+pub(crate) fn words_of(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut was_small = false;
+    for c in name.chars() {
+        let is_new = !c.is_alphabetic() || c.is_uppercase() && was_small;
+        if is_new {
+            words.push(String::new());
+        }
+        was_small = c.is_lowercase();
+        if let (true, Some(word)) = (c.is_alphabetic(), words.last_mut()) {
+            word.extend(c.to_lowercase());
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
 }
 
 /// A name as it would be spelt by anyone: `Question ID`, `questionId` and `question_id` are the same.
 pub(crate) fn plain(name: &str) -> String {
-    name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+    letters(name).collect()
 }
 
 /// The columns that have one of these names, however it is spelt; where one is spelt as it is here, only those.
@@ -217,4 +418,20 @@ pub(crate) fn find<'c>(columns: &'c [Arc<str>], names: &[&str]) -> Vec<&'c Arc<s
     }
     let plain_names: Vec<String> = names.iter().map(|name| plain(name)).collect();
     columns.iter().filter(|column| plain_names.contains(&plain(column))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_that_is_known_is_documented() {
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/formats/any-table.md");
+        let page = std::fs::read_to_string(page).expect("the page is there");
+        for name in
+            IDS.iter().chain(&SCORES).chain(&ATTEMPTS).chain(&RUNS).chain(&SCORERS).chain(&SETTINGS).chain(&COUNTS)
+        {
+            assert!(page.contains(&format!("`{name}`")), "{name}");
+        }
+    }
 }

@@ -3,7 +3,9 @@
 //! The first records are taken apart into their leaves: where a plain value is, and what stands there in each record. A leaf
 //! that is named and filled like a score is proposed as one, and one whose values all differ as the id.
 
-use super::known_names::{IDS, NAMES_OF_ITEMS, RUNS, SCORES, plain};
+use super::known_names::{
+    IDS, NAMES_OF_ITEMS, RATERS, RUNS, SCORERS, SCORES, is_attempt, is_spelt_like, plain, words_of,
+};
 use super::{Columns, quote};
 use crate::json::python_literal;
 use calipers_core::{Value, parse_number as number};
@@ -97,7 +99,8 @@ fn proposals_of(set: &RecordSet<'_>, said: &Columns) -> Vec<Vec<(String, String)
     }
     if !names("id") && !names("sample_id") {
         match id(&leaves, set) {
-            Some(id) => common.push(("id".to_owned(), id)),
+            Some(IdGuess::Path(id)) => common.push(("id".to_owned(), id)),
+            Some(IdGuess::Runs) => return Vec::new(),
             None if set.has_keys => {}
             // A file with one record is a sample, which its name may tell.
             None if set.size == 1 => common.push(("id".to_owned(), "@stem".to_owned())),
@@ -112,14 +115,46 @@ fn proposals_of(set: &RecordSet<'_>, said: &Columns) -> Vec<Vec<(String, String)
     }
     let id = common.iter().find(|(name, _)| name == "id").map(|(_, path)| path.clone());
     let scores = scores(&leaves, id.as_deref());
+    // A table with a few rows and many columns that say nothing of scores is turned: its columns are samples.
+    let is_unnamed = |leaf: &&ScoreLeaf| leaf.rank.0 == 2 && leaves.get(&leaf.path).is_some_and(|leaf| leaf.depth == 0);
+    const TURNED_MAX: usize = 3;
+    if set.records.len() <= TURNED_MAX && scores.iter().filter(is_unnamed).count() > 2 * TURNED_MAX {
+        return Vec::new();
+    }
     let with = |scores: Vec<(String, String)>| [common.clone(), scores].concat();
     let mut proposals = Vec::new();
+    // An answer beside the right one, where no name is that of a score.
+    if let Some([predicted, actual]) = predictions(&leaves)
+        && scores.iter().all(|leaf| leaf.rank.0 > 0 || [predicted, actual].contains(&&leaf.path))
+    {
+        proposals.push(with(vec![("predicted".to_owned(), predicted.clone()), ("actual".to_owned(), actual.clone())]));
+    }
     // Several measures of the same kind are several scorers.
     if let [first, rest @ ..] = &scores[..]
         && rest.iter().any(|other| other.rank == first.rank)
         && first.rank.1 < 2
     {
-        let alike: Vec<&ScoreLeaf> = scores.iter().filter(|other| other.rank == first.rank).take(6).collect();
+        const NAMED_MAX: usize = 6;
+        /// None of them is left out in silence, and a longer list is no advice.
+        const SCORERS_MAX: usize = 24;
+        let all: Vec<&ScoreLeaf> = scores.iter().filter(|other| other.rank == first.rank).collect();
+        // Columns whose names say nothing of scores are those of models; a star stands for all that are nothing else.
+        if first.rank.0 == 2 && all.iter().all(|leaf| leaves.get(&leaf.path).is_some_and(|leaf| leaf.depth == 0)) {
+            let names: Vec<&str> = all.iter().map(|leaf| leaf.name.as_str()).collect();
+            let is_plain = |name: &&str| !name.contains([',', '{', '}', '"', '=', '.', '\\']);
+            let has_id = id.as_deref().is_some_and(|id| leaves.contains_key(id));
+            let is_rest = leaves.len() == all.len() + usize::from(has_id);
+            let pattern = match () {
+                () if is_rest && names.len() > NAMED_MAX => Some("*".to_owned()),
+                () if names.iter().all(is_plain) => Some(format!("{{{}}}", names.join(","))),
+                () => None,
+            };
+            let is_numbered = attempt_pattern(&all).is_some();
+            if let Some(pattern) = pattern.filter(|_| !is_numbered) {
+                proposals.push(with(vec![("score".to_owned(), pattern), ("run".to_owned(), "*".to_owned())]));
+            }
+        }
+        let alike = all;
         if let Some(pattern) = attempt_pattern(&alike) {
             proposals.push(with(vec![("score".to_owned(), pattern), ("epoch".to_owned(), "*".to_owned())]));
         }
@@ -127,7 +162,7 @@ fn proposals_of(set: &RecordSet<'_>, said: &Columns) -> Vec<Vec<(String, String)
             proposals.push(with(vec![("score".to_owned(), pattern), ("run".to_owned(), "*".to_owned())]));
         }
         let pairs = alike.iter().map(|leaf| (format!("score.{}", leaf.name), leaf.path.clone()));
-        if alike.iter().all(|leaf| !leaf.name.contains(['.', ',', '=', '"', ' '])) {
+        if alike.len() <= SCORERS_MAX && alike.iter().all(|leaf| !leaf.name.contains(['.', ',', '=', '"', ' '])) {
             proposals.push(with(pairs.collect()));
         }
     }
@@ -155,6 +190,67 @@ fn proposals_of(set: &RecordSet<'_>, said: &Columns) -> Vec<Vec<(String, String)
         proposals.push(with(Vec::new()));
     }
     proposals
+}
+
+/// Names of answers, and of the right ones.
+const PREDICTED: [&str; 17] = [
+    "pred",
+    "prediction",
+    "predicted",
+    "predicted_label",
+    "pred_label",
+    "predicted_answer",
+    "model_answer",
+    "model_prediction",
+    "parsed_answer",
+    "extracted_answer",
+    "choice",
+    "response",
+    "output",
+    "answer",
+    "model_output",
+    "model_response",
+    "guess",
+];
+const ACTUAL: [&str; 18] = [
+    "gold",
+    "gold_answer",
+    "gold_label",
+    "label",
+    "true_label",
+    "target",
+    "truth",
+    "ground_truth",
+    "groundtruth",
+    "expected",
+    "expected_answer",
+    "expected_output",
+    "reference",
+    "correct_answer",
+    "answer_key",
+    "actual",
+    "right_answer",
+    "final_answer",
+];
+
+/// The paths of an answer and of the right one, if both are short and are the same in some record: then they are spelt alike.
+fn predictions<'l>(leaves: &'l IndexMap<String, RecordLeaf<'_>>) -> Option<[&'l String; 2]> {
+    const ANSWER_MAX: usize = 60;
+    let find = |names: &[&str]| {
+        let is_it = |(path, leaf): &(&'l String, &RecordLeaf<'_>)| {
+            let is_short = |value: &&Value| value.is_scalar() && value.to_string().len() <= ANSWER_MAX;
+            let is_named = names.iter().any(|name| is_spelt_like(last_name(path), name));
+            !leaf.has_list && leaf.values.iter().all(is_short) && is_named
+        };
+        // In the order of the names, of which the first are the most telling.
+        let mut found: Vec<_> = leaves.iter().filter(is_it).collect();
+        found.sort_by_key(|(path, _)| names.iter().position(|name| is_spelt_like(last_name(path), name)));
+        found.into_iter().next()
+    };
+    let ((predicted, ours), (actual, theirs)) = (find(&PREDICTED)?, find(&ACTUAL)?);
+    let is_same = |(a, b): (&&Value, &&Value)| a.to_string().trim() == b.to_string().trim();
+    let is_alike = ours.values.len() == theirs.values.len() && ours.values.iter().zip(&theirs.values).any(is_same);
+    is_alike.then_some([predicted, actual])
 }
 
 /// The path that tells the items of a list apart, if they have names and this path makes attempts of them.
@@ -228,16 +324,17 @@ const ATTEMPT_WORDS: [&str; 13] = [
     "r",
 ];
 
-/// The pattern of columns that are numbered attempts, as in `run_1` and `run_2`.
+/// The pattern of columns that are numbered attempts, as in `run_1` and `run_2`, or `epoch_1_score` and `epoch_2_score`.
 fn attempt_pattern(leaves: &[&ScoreLeaf]) -> Option<String> {
-    let start = |leaf: &&ScoreLeaf| {
-        let start = leaf.path.trim_end_matches(|c: char| c.is_ascii_digit());
-        let is_numbered = start.len() < leaf.path.len() && !start.contains(['.', '"', '[', '*']);
-        is_numbered.then(|| start.to_owned())
+    let around = |leaf: &&ScoreLeaf| {
+        let last = leaf.path.rfind(|c: char| c.is_ascii_digit())?;
+        let (start, end) = leaf.path.split_at(last + 1);
+        let start = start.trim_end_matches(|c: char| c.is_ascii_digit());
+        (!leaf.path.contains(['.', '"', '[', '*'])).then(|| (start.to_owned(), end.to_owned()))
     };
-    let starts: HashSet<Option<String>> = leaves.iter().map(start).collect();
-    let only = starts.iter().next().filter(|_| starts.len() == 1)?.as_ref()?;
-    ATTEMPT_WORDS.contains(&plain(only).as_str()).then(|| format!("{only}*"))
+    let arounds: HashSet<Option<(String, String)>> = leaves.iter().map(around).collect();
+    let (start, end) = arounds.iter().next().filter(|_| arounds.len() == 1)?.as_ref()?;
+    ATTEMPT_WORDS.contains(&plain(start).as_str()).then(|| format!("{start}*{end}"))
 }
 
 fn is_score_name(name: &str) -> bool {
@@ -252,13 +349,34 @@ fn record_sets(documents: &[Value]) -> Vec<RecordSet<'_>> {
             vec![RecordSet { path: None, records, has_keys: false, run: None, size: documents.len(), lists: 1 }];
         // Documents that are runs: each names its model, and has a list of records.
         let has = |names: &[&str]| names.iter().any(|name| documents.iter().all(|item| item.get(name).is_some()));
-        if has(&RUNS) && !has(&IDS) && !has(&["id", "sample_id"]) {
+        if run_of(documents).is_some() && !has(&IDS) && !has(&["id", "sample_id"]) {
             search_items(documents, "", 0, &mut sets);
             sets.sort_by_key(|set| std::cmp::Reverse(set.size));
         }
         return sets;
     };
     let mut sets = Vec::new();
+    if let Value::List(rows) = document
+        && rows.len() > 1
+        && rows.iter().all(|row| matches!(row, Value::List(_)))
+    {
+        if rows.iter().all(is_list_of_maps) {
+            let records = || rows.iter().flat_map(items_of);
+            // The same names in several lists are the same samples: the lists are runs.
+            let run = name_the_same(&rows.iter().take(RECORDS_MAX).collect::<Vec<_>>()).then(|| "@key".to_owned());
+            sets.push(RecordSet {
+                path: Some("[][]".to_owned()),
+                records: records().take(RECORDS_MAX).collect(),
+                has_keys: false,
+                lists: if run.is_some() { rows.len() } else { 1 },
+                run,
+                size: records().count(),
+            });
+        }
+        let records = rows.iter().take(RECORDS_MAX).collect();
+        let path = Some(".".to_owned());
+        sets.push(RecordSet { path, records, has_keys: false, run: None, size: rows.len(), lists: 1 });
+    }
     search(document, "", None, 0, &mut sets);
     if sets.is_empty() {
         sets.push(RecordSet { path: None, records: vec![document], has_keys: false, run: None, size: 1, lists: 1 });
@@ -293,13 +411,14 @@ fn search<'v>(value: &'v Value, path: &str, run: Option<&str>, depth: usize, set
                 if values().all(is_map_of_shares) && !names_measures && is_longer {
                     let inner = || values().flat_map(entries_of).map(|(_, value)| value);
                     let star = if path.is_empty() { "*.*".to_owned() } else { format!("{path}.*.*") };
-                    add(
-                        star,
-                        inner().take(RECORDS_MAX).collect(),
-                        true,
-                        (Some("^@key".to_owned()), 1),
-                        inner().count(),
-                    );
+                    // The same names below several keys are the same samples: the keys are runs.
+                    let run = have_same_keys(entries).then(|| "^@key".to_owned());
+                    add(star, inner().take(RECORDS_MAX).collect(), true, (run, 1), inner().count());
+                } else if values().all(is_map_of_maps) && values().all(|value| share_keys(entries_of(value))) {
+                    let inner = || values().flat_map(entries_of).map(|(_, value)| value);
+                    let star = if path.is_empty() { "*.*".to_owned() } else { format!("{path}.*.*") };
+                    let run = have_same_keys(entries).then(|| "^@key".to_owned());
+                    add(star, inner().take(RECORDS_MAX).collect(), true, (run, 1), inner().count());
                 } else if share_keys(entries) {
                     add(root(), first(), true, (None, 1), entries.len());
                 }
@@ -325,8 +444,7 @@ fn search<'v>(value: &'v Value, path: &str, run: Option<&str>, depth: usize, set
             if entries.len() > 2 && values().all(is_share) || entries.len() > 1 && values().all(is_list_of_shares) {
                 add(root(), first(), true, (None, 1), entries.len());
             }
-            let run = RUNS.iter().find(|name| value.get(name).is_some_and(Value::is_scalar));
-            let run = run.map(|name| format!("^{}", quote(name)));
+            let run = run_of(std::slice::from_ref(value)).map(|path| format!("^{path}"));
             for (key, inner) in entries.iter().take(100) {
                 // From a record in a list, `^` leads to the map around the list, which is this one.
                 search(inner, &below(key), run.as_deref(), depth + 1, sets);
@@ -357,6 +475,33 @@ fn name_the_same(lists: &[&Value]) -> bool {
     })
 }
 
+/// Where each of these maps says what was tried: `model`, `config.model`.
+fn run_of(items: &[Value]) -> Option<String> {
+    let is_in_all = |path: &[&str]| {
+        let found =
+            |item: &Value| path.iter().try_fold(item, |value, key| value.get(key)).is_some_and(Value::is_scalar);
+        items.iter().take(RECORDS_MAX).all(found)
+    };
+    let entries = entries_of(items.first()?);
+    let plain = RUNS.iter().find(|name| is_in_all(&[name])).map(|name| quote(name));
+    plain.or_else(|| {
+        let maps = entries.iter().filter(|(_, value)| is_map(value)).take(20);
+        maps.flat_map(|(outer, _)| RUNS.iter().map(move |name| [&**outer, *name]))
+            .find(|path| is_in_all(path))
+            .map(|[outer, name]| format!("{}.{name}", quote(outer)))
+    })
+}
+
+/// The key under which each of these maps has another name.
+fn name_of(items: &[Value]) -> Option<String> {
+    let names = entries_of(items.first()?).iter().filter(|(_, value)| matches!(value, Value::Text(_)));
+    let is_telling = |key: &str| {
+        let texts = items.iter().filter_map(|item| item.get(key)).filter(|value| matches!(value, Value::Text(_)));
+        texts.map(ToString::to_string).collect::<HashSet<_>>().len() == items.len()
+    };
+    names.map(|(key, _)| key).find(|key| is_telling(key)).map(|key| quote(key))
+}
+
 /// Lists of records in the maps of a list: `runs[].results`.
 fn search_items<'v>(items: &'v [Value], path: &str, depth: usize, sets: &mut Vec<RecordSet<'v>>) {
     let Some(Value::Map(entries)) = items.first() else { return };
@@ -373,20 +518,44 @@ fn search_items<'v>(items: &'v [Value], path: &str, depth: usize, sets: &mut Vec
                 distinct.len() == items_of(list).len()
             };
             let first = lists().next().map_or(&[][..], items_of).first().map_or(&[][..], entries_of);
+            // Named parts of a sample, such as the criteria of a rubric, are no samples.
+            let is_part_name = |(key, _): &(std::sync::Arc<str>, Value)| {
+                NAMES_OF_ITEMS.contains(&&**key) && lists().take(RECORDS_MAX).all(|list| is_named(list, key))
+            };
+            if have_ids(items) && first.iter().any(is_part_name) && !first.iter().any(|(key, _)| is_id_name(key)) {
+                continue;
+            }
             let has_id = first.iter().any(|(key, _)| lists().take(RECORDS_MAX).all(|list| is_named(list, key)));
             if records().count() > items.len() && has_id {
-                let run = RUNS.iter().find(|name| items.iter().all(|item| item.get(name).is_some()));
+                let same = || lists().take(RECORDS_MAX).collect::<Vec<_>>();
+                let run = run_of(items).or_else(|| name_the_same(&same()).then(|| name_of(items)).flatten());
                 sets.push(RecordSet {
                     path: Some(if path.is_empty() { quote(key) } else { format!("{path}[].{}", quote(key)) }),
                     records: records().take(RECORDS_MAX).collect(),
                     has_keys: false,
-                    run: run.map(|name| format!("^{}", quote(name))),
+                    run: run.map(|path| format!("^{path}")),
                     size: records().count(),
                     lists: items.len(),
                 });
             }
         }
     }
+}
+
+/// True when each item has an id of its own, and nothing names what was tried.
+fn have_ids(items: &[Value]) -> bool {
+    let Some(Value::Map(first)) = items.first() else { return false };
+    let is_unique = |key: &str| {
+        let ids: Option<HashSet<String>> = items.iter().map(|item| item.get(key).map(ToString::to_string)).collect();
+        ids.is_some_and(|ids| ids.len() == items.len())
+    };
+    let names_runs = first.iter().any(|(key, _)| RUNS.contains(&&**key));
+    !names_runs && first.iter().any(|(key, _)| is_id_name(key) && is_unique(key))
+}
+
+fn is_id_name(key: &str) -> bool {
+    let name = plain(key);
+    matches!(name.as_str(), "id" | "sampleid") || IDS.iter().any(|known| plain(known) == name)
 }
 
 /// True for a name that a score may have.
@@ -413,6 +582,16 @@ fn items_of(value: &Value) -> &[Value] {
     }
 }
 
+fn is_map_of_maps(value: &Value) -> bool {
+    matches!(value, Value::Map(entries) if entries.len() > 1 && entries.iter().all(|(_, value)| is_map(value)))
+}
+
+/// True when two of these maps have a key in common.
+fn have_same_keys(maps: &[(std::sync::Arc<str>, Value)]) -> bool {
+    let mut known: HashSet<&str> = HashSet::new();
+    maps.iter().flat_map(|(_, map)| entries_of(map)).any(|(key, _)| !known.insert(key))
+}
+
 fn is_list_of_maps(value: &Value) -> bool {
     matches!(value, Value::List(items) if !items.is_empty() && items.iter().all(is_map))
 }
@@ -436,6 +615,11 @@ fn share_keys(entries: &[(std::sync::Arc<str>, Value)]) -> bool {
 
 /// True for what a score is in most tables: yes or no, or a share.
 fn is_share(value: &Value) -> bool {
+    if let Value::Text(text) = value
+        && let Some(number) = comma_number(text)
+    {
+        return (0.0..=1.0).contains(&number);
+    }
     match value {
         Value::Bool(_) | Value::Null | Value::Missing => true,
         Value::Int(_) | Value::Float(_) => value.as_number().is_some_and(|x| (0.0..=1.0).contains(&x)),
@@ -449,9 +633,22 @@ fn is_share(value: &Value) -> bool {
     }
 }
 
+/// A number with a decimal comma, as spreadsheets write it.
+fn comma_number(text: &str) -> Option<f64> {
+    let (whole, decimals) = text.trim().split_once(',')?;
+    let is_digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let is_number = is_digits(whole.trim_start_matches('-')) && is_digits(decimals);
+    is_number.then(|| number(&format!("{whole}.{decimals}"))).flatten()
+}
+
 fn is_number(value: &Value) -> bool {
     match value {
-        Value::Text(text) => text.trim().is_empty() || number(text).is_some() || text.trim().ends_with('%'),
+        Value::Text(text) => {
+            text.trim().is_empty()
+                || number(text).is_some()
+                || comma_number(text).is_some()
+                || text.trim().ends_with('%')
+        }
         Value::Int(_) | Value::Float(_) | Value::Null | Value::Missing => true,
         _ => false,
     }
@@ -460,7 +657,21 @@ fn is_number(value: &Value) -> bool {
 /// The leaves of records by their paths, in the order in which they first appear.
 fn leaves<'v>(records: &[&'v Value]) -> IndexMap<String, RecordLeaf<'v>> {
     let mut leaves = IndexMap::new();
+    let width = records.first().map_or(0, |record| items_of(record).len());
+    let is_row = |record: &&&Value| {
+        let cells = items_of(record);
+        cells.len() == width && cells.iter().all(Value::is_scalar)
+    };
+    // Rows that are lists: each place is a column if they do not all hold the same kind of value.
+    let has_names = records.first().is_some_and(|record| matches!(items_of(record).first(), Some(Value::Text(_))));
+    let are_rows = width > 1 && records.len() > 1 && has_names && records.iter().all(|record| is_row(&record));
     for (place, record) in records.iter().enumerate() {
+        if are_rows {
+            for (cell, value) in items_of(record).iter().enumerate() {
+                add_leaves(value, &format!("@value[{cell}]"), place, 0, false, &mut leaves);
+            }
+            continue;
+        }
         if matches!(record, Value::List(_)) || record.is_scalar() && records.len() == 1 {
             add_leaves(record, "@value", place, 0, false, &mut leaves);
         }
@@ -531,59 +742,103 @@ fn last_name(path: &str) -> &str {
     path.rsplit(['.', ']']).next().unwrap_or(path).trim_matches('"')
 }
 
-/// The path of what looks like the id: one whose values all differ, or one with a well-known name.
-fn id(leaves: &IndexMap<String, RecordLeaf<'_>>, set: &RecordSet<'_>) -> Option<String> {
-    let is_name = |value: &&Value| match value {
-        Value::Int(_) => true,
-        Value::Text(text) => !text.trim().is_empty(),
-        _ => false,
+/// What looks like the id of records.
+enum IdGuess {
+    /// This column, or several joined ones.
+    Path(String),
+    /// Each record is about something that was tried, such as a model, and none about a sample.
+    Runs,
+}
+
+/// What looks like the id: a path whose values all differ, or do so for each model and each attempt, or one with a well-known
+/// name; or else two paths whose values differ together.
+fn id(leaves: &IndexMap<String, RecordLeaf<'_>>, set: &RecordSet<'_>) -> Option<IdGuess> {
+    let is_everywhere = |leaf: &RecordLeaf<'_>| {
+        let is_once = leaf.records == set.records.len() && leaf.values.len() == set.records.len();
+        !leaf.has_list && is_once && leaf.values.iter().all(|value| is_name(value))
+    };
+    let named: Vec<(&String, &RecordLeaf<'_>)> = leaves.iter().filter(|(_, leaf)| is_everywhere(leaf)).collect();
+    // What tells records of one sample apart.
+    let is_key = |path: &str| {
+        let name = last_name(path);
+        RUNS.iter().chain(&SCORERS).chain(&RATERS).any(|known| is_spelt_like(name, known)) || is_attempt(name)
+    };
+    let keys: Vec<&RecordLeaf<'_>> = named.iter().filter(|(path, _)| is_key(path)).map(|(_, leaf)| *leaf).collect();
+    let are_unique = |columns: &[&RecordLeaf<'_>]| {
+        let row = |place: usize| columns.iter().map(|leaf| leaf.values[place].to_string()).collect::<Vec<_>>();
+        (0..set.records.len()).map(row).collect::<HashSet<_>>().len() == set.records.len()
+    };
+    let with_keys = |columns: &[&RecordLeaf<'_>]| {
+        let all: Vec<&RecordLeaf<'_>> = columns.iter().chain(&keys).copied().collect();
+        !keys.is_empty() && !set.has_keys && are_unique(&all)
+    };
+    let is_named_so = |name: &str| {
+        const WORDS: [&str; 11] =
+            ["name", "task", "question", "prompt", "problem", "instance", "case", "idx", "index", "key", "query"];
+        WORDS.iter().any(|word| name.contains(word))
     };
     let mut best: Option<((u8, usize), &String)> = None;
-    for (path, leaf) in leaves {
-        let is_everywhere = leaf.records == set.records.len() && leaf.values.len() == set.records.len();
-        if leaf.has_list || !is_everywhere || !leaf.values.iter().all(is_name) {
-            continue;
-        }
+    for (path, leaf) in &named {
         let distinct: HashSet<String> = leaf.values.iter().map(ToString::to_string).collect();
         // The same names may be in each of several lists.
         let is_unique = distinct.len() * set.lists >= leaf.values.len();
         let name = plain(last_name(path));
         let is_known = name == "id" || IDS.iter().any(|known| plain(known) == name);
         let is_run = RUNS.iter().any(|known| plain(known) == name);
+        let ends_in_id = last_name(path).to_lowercase().ends_with("id");
+        let is_text = matches!(leaf.values.first(), Some(Value::Text(text)) if number(text).is_none());
         let rank = match () {
             () if is_known && is_unique => 0,
             () if is_known && distinct.len() > 1 => 1,
-            // Turns of a conversation or rows of a document share the id of what they belong to.
-            () if !is_unique
-                && last_name(path).to_lowercase().ends_with("_id")
-                && distinct.len() > 1
-                && !set.has_keys =>
-            {
-                6
-            }
-            () if set.has_keys || !is_unique => continue,
-            () if last_name(path).to_lowercase().ends_with("id") => 2,
-            () if set.size == 1 => continue,
+            () if is_unique && ends_in_id && !set.has_keys => 2,
+            () if is_unique && set.size == 1 => continue,
             // What was tried is no sample.
-            () if is_run => 7,
-            () if [
-                "name", "task", "question", "prompt", "problem", "instance", "case", "idx", "index", "key", "query",
-            ]
-            .iter()
-            .any(|word| name.contains(word)) =>
-            {
-                3
-            }
+            () if is_unique && is_run && !set.has_keys => 9,
+            () if is_unique && !set.has_keys && is_named_so(&name) => 3,
             // Any text whose values differ names its record; a number may be a measurement.
-            () if matches!(leaf.values.first(), Some(Value::Text(text)) if number(text).is_none()) => 4,
+            () if is_unique && !set.has_keys && is_text => 4,
             () if is_measure_name(last_name(path)) => continue,
-            () => 5,
+            () if is_unique && !set.has_keys => 5,
+            // Each model and each attempt has the sample once.
+            () if is_key(path) || distinct.len() < 2 => continue,
+            () if with_keys(&[leaf]) && is_named_so(&name) => 3,
+            () if with_keys(&[leaf]) && is_text => 4,
+            () if with_keys(&[leaf]) => 5,
+            // Turns of a conversation or rows of a document share the id of what they belong to.
+            () if last_name(path).to_lowercase().ends_with("_id") && !set.has_keys => 6,
+            () => continue,
         };
         if best.is_none_or(|(known, _)| (rank, leaf.depth) < known) {
             best = Some(((rank, leaf.depth), path));
         }
     }
-    best.map(|(_, path)| path.clone())
+    match best {
+        Some(((9, _), _)) if set.records.len() > 1 => Some(IdGuess::Runs),
+        Some((_, path)) => Some(IdGuess::Path(path.clone())),
+        None if set.has_keys || set.size == 1 => None,
+        None => {
+            let parts = named.iter().filter(|(path, _)| !is_key(path) && !is_measure_name(last_name(path))).take(8);
+            let parts: Vec<&(&String, &RecordLeaf<'_>)> = parts.collect();
+            let pairs = parts
+                .iter()
+                .enumerate()
+                .flat_map(|(at, first)| parts[at + 1..].iter().map(move |second| [*first, *second]));
+            let fits = |pair: &[&(&String, &RecordLeaf<'_>); 2]| {
+                let leaves = [pair[0].1, pair[1].1];
+                (keys.is_empty() && are_unique(&leaves)) || with_keys(&leaves)
+            };
+            pairs.into_iter().find(fits).map(|pair| IdGuess::Path(format!("{}+{}", pair[0].0, pair[1].0)))
+        }
+    }
+}
+
+/// True for what can name a record: a text or a whole number.
+fn is_name(value: &Value) -> bool {
+    match value {
+        Value::Int(_) => true,
+        Value::Text(text) => !text.trim().is_empty() && number(text).is_none_or(|number| number.fract() == 0.0),
+        _ => false,
+    }
 }
 
 /// A leaf that may be the score.
@@ -595,7 +850,8 @@ struct ScoreLeaf {
 }
 
 /// Parts of the names of scores.
-const SOUNDS: [&str; 30] = [
+const SOUNDS: [&str; 31] = [
+    "prefer",
     "score",
     "correct",
     "pass",
@@ -628,8 +884,44 @@ const SOUNDS: [&str; 30] = [
     "eval",
 ];
 
+/// True for a path that begins with a number.
+fn is_number_key(path: &str) -> bool {
+    let first = path.trim_matches('"').split(['.', '[', '"']).next().unwrap_or_default();
+    !first.is_empty() && first.bytes().all(|byte| byte.is_ascii_digit())
+}
+
 /// Names of columns that count what others are a part of.
 const TOTALS: [&str; 9] = ["total", "n", "count", "num", "totalcount", "nsamples", "numsamples", "size", "ntotal"];
+
+/// Names of columns that count what did not succeed, beside those that did.
+const RESTS: [&str; 9] =
+    ["failed", "fail", "failures", "failedcount", "incorrect", "wrong", "unresolved", "unsolved", "losses"];
+
+/// Names of columns that measure or count something else than how well it went.
+const OTHERS: [&str; 22] = [
+    "nfiles",
+    "ntests",
+    "steps",
+    "numsteps",
+    "turns",
+    "numturns",
+    "tokens",
+    "attempts",
+    "tries",
+    "retries",
+    "level",
+    "difficulty",
+    "length",
+    "size",
+    "seed",
+    "index",
+    "idx",
+    "epoch",
+    "duration",
+    "latency",
+    "cost",
+    "count",
+];
 
 /// True for counts beside a column with their totals: such a row is a summary of samples, and no sample.
 fn is_count_of_total(leaf: &RecordLeaf<'_>, leaves: &IndexMap<String, RecordLeaf<'_>>) -> bool {
@@ -637,6 +929,7 @@ fn is_count_of_total(leaf: &RecordLeaf<'_>, leaves: &IndexMap<String, RecordLeaf
         Value::Text(text) => number(text),
         other => other.as_number(),
     };
+    let is_whole = |value: &Value| count(value).is_some_and(|count| count >= 0.0 && count.fract() == 0.0);
     let is_part = |total: &RecordLeaf<'_>| {
         let pairs = || leaf.values.iter().zip(&total.values).map(|(part, total)| (count(part), count(total)));
         let is_within = |(part, total): (Option<f64>, Option<f64>)| match (part, total) {
@@ -648,7 +941,10 @@ fn is_count_of_total(leaf: &RecordLeaf<'_>, leaves: &IndexMap<String, RecordLeaf
     leaves.iter().any(|(path, other)| {
         let name = plain(last_name(path));
         let is_total = TOTALS.contains(&name.as_str()) || name.contains("total");
-        is_total && !std::ptr::eq(leaf, other) && is_part(other)
+        let is_rest = RESTS.contains(&name.as_str());
+        let is_tally = || is_rest && [leaf, other].iter().all(|leaf| leaf.values.iter().all(|value| is_whole(value)));
+        !std::ptr::eq(leaf, other)
+            && (is_total && is_part(other) || is_tally() && leaf.values.iter().any(|value| count(value) > Some(1.0)))
     })
 }
 
@@ -660,7 +956,12 @@ fn scores(leaves: &IndexMap<String, RecordLeaf<'_>>, id: Option<&str>) -> Vec<Sc
         let plain_name = plain(name);
         let is_known = matches!(plain_name.as_str(), "score" | "value" | "correct" | "passed")
             || SCORES.iter().any(|known| plain(known) == plain_name);
-        let sounds = SOUNDS.iter().any(|sound| plain_name.contains(sound));
+        // Short ones stand in other words too: `follow_instruction`.
+        let is_heard = |sound: &&str| match sound.len() {
+            ..=3 => words_of(name).iter().any(|word| word.starts_with(*sound)),
+            _ => plain_name.contains(*sound),
+        };
+        let sounds = SOUNDS.iter().any(is_heard);
         let is_ok = plain_name == "ok" || plain_name == "r";
         let by_name = match () {
             () if is_known => 0,
@@ -671,9 +972,16 @@ fn scores(leaves: &IndexMap<String, RecordLeaf<'_>>, id: Option<&str>) -> Vec<Sc
         let distinct: HashSet<String> = some().map(ToString::to_string).take(12).collect();
         let by_value = match () {
             () if distinct.is_empty() || Some(path.as_str()) == id => continue,
+            // The key of a map of samples is none of their columns.
+            () if leaf.has_list
+                && path.starts_with(|first: char| first.is_ascii_digit() || first == '"')
+                && is_number_key(path) =>
+            {
+                continue;
+            }
             // A status that is always the same says that the program ran.
             () if plain_name == "status" && distinct.len() == 1 && leaves.len() > 2 => continue,
-            () if is_count_of_total(leaf, leaves) => continue,
+            () if is_count_of_total(leaf, leaves) || by_name == 2 && OTHERS.contains(&plain_name.as_str()) => continue,
             () if leaf.values.iter().all(|value| is_share(value)) => 0,
             () if by_name < 2 && leaf.values.iter().all(|value| is_number(value)) => 1,
             // A few words are labels that can be given numbers.

@@ -4,23 +4,28 @@
 //! ([`TableReading::Flat`]). Paths, lists, stars and maps of records go through [`record_tree`](super::record_tree).
 
 use super::csv::CsvTable;
+use super::fact_path::{FactPath, each_fact, says_what_was_tried};
+use super::factors::{Factor, Factors, note_factors, written_id};
 use super::native::ColumnRole;
 use super::parquet::BoundedFile;
 use super::record_tree::{self, RecordTree};
-use super::run_columns::RunColumn;
-use super::{Format, csv, json_layouts, native, parquet, summary_record};
+use super::run_columns::{RunCheck, RunColumn, several_values_note};
+use super::{
+    Format, StreamedTable, arrow_rows, arrow_stream, csv, json_layouts, native, parquet, score_labels, summary_record,
+};
 use crate::catch_panic::read_catching_panic;
-use crate::columns::{ColumnPair, ColumnRoles, ColumnTarget, PathStart, PseudoColumn, known_names, propose, quote};
+use crate::columns::{
+    ColumnPair, ColumnRoles, ColumnTarget, FoundPart, PathStart, PseudoColumn, known_names, propose, quote,
+};
 use crate::error::printable;
 use crate::json::{self, Json};
 use crate::{Columns, FilePlace, Projection, ReadError, RecordedRun, Root, Shape, Source};
 use ::parquet::file::reader::{FileReader, SerializedFileReader};
 use ::parquet::record::reader::RowIter;
-use calipers_core::{SampleId, Samples, Shards, Value, nearest, parse_number};
+use calipers_core::{SampleId, Samples, Shards, Value, nearest, parse_number, pluralize};
 use indexmap::IndexMap;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, SeqAccess, Visitor};
-use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::fmt;
 use std::io::{BufRead, Read};
 use std::sync::Arc;
@@ -42,7 +47,11 @@ pub(super) fn read_json(
     wanted: &Projection,
     read: &TableReader<'_>,
 ) -> Result<Vec<RecordedRun<Shards>>, ReadError> {
-    TableSurvey::of_json(source)?.read(source, wanted, read)
+    let survey = TableSurvey::of_json(source)?;
+    if survey.has_lists && !survey.is_relaid && source.columns().records().is_none() {
+        return Err(survey.unknown(source, "the file holds several lists, one after the other"));
+    }
+    survey.read(source, wanted, read)
 }
 
 /// Reads the rows of a table.
@@ -52,7 +61,13 @@ pub(super) fn read_csv(
     wanted: &Projection,
     read: &TableReader<'_>,
 ) -> Result<Vec<RecordedRun<Shards>>, ReadError> {
-    TableSurvey::of_csv(table).read(source, wanted, read)
+    let runs = TableSurvey::of_csv(table).read(source, wanted, read)?;
+    // A word that is no score, and that columns are called, stands in a second line of names.
+    let words = runs.iter().flat_map(|run| run.samples.iter()).flat_map(|samples| {
+        samples.scorers().flat_map(|scorer| samples.score_labels(scorer)).filter(|word| csv::is_column_name(word))
+    });
+    let second = words.into_iter().find_map(|word| table.find_names(word));
+    second.map_or(Ok(runs), Err)
 }
 
 /// Reads the rows of a Parquet table.
@@ -62,23 +77,23 @@ pub(super) fn read_parquet(
     wanted: &Projection,
     read: &TableReader<'_>,
 ) -> Result<Vec<RecordedRun<Shards>>, ReadError> {
-    let survey = TableSurvey::of_parquet(file);
+    let survey = TableSurvey::of_parquet(source, file);
     let has_id = survey.has("id") || survey.has("sample_id");
     let columns = survey.complete(source, wanted)?;
     if !has_id && !columns.names(|role| *role == ColumnRole::Id) && columns.records().is_none() {
-        return Err(survey.with_rows_of_parquet(file).unknown(source, "the table has no column `id` or `sample_id`"));
+        return Err(survey.with_all_of_parquet(file).unknown(source, "the table has no column `id` or `sample_id`"));
     }
     survey.read(source, wanted, read)
 }
 
-/// Reads a table with columns of these names; nothing if none of them is an id.
+/// Reads a table with columns of these names and these first rows; nothing if none of them is an id.
 pub(super) fn read_named(
     source: &Source,
-    names: Vec<Arc<str>>,
+    (names, rows): (Vec<Arc<str>>, Vec<Value>),
     wanted: &Projection,
     read: &TableReader<'_>,
 ) -> Result<Option<Vec<RecordedRun<Shards>>>, ReadError> {
-    let survey = TableSurvey::of_names(names);
+    let survey = TableSurvey::of_rows(names, rows);
     let columns = survey.complete(source, wanted)?;
     let has_id = survey.has("id") || survey.has("sample_id") || columns.names(|role| *role == ColumnRole::Id);
     if has_id || columns.records().is_some() { survey.read(source, wanted, read).map(Some) } else { Ok(None) }
@@ -90,17 +105,53 @@ pub(super) fn to_stream(
     source: &Source,
     file: &SerializedFileReader<BoundedFile>,
     wanted: &Projection,
-) -> Result<Option<ColumnRoles>, ReadError> {
-    TableSurvey::of_parquet(file).to_stream(source, wanted)
+) -> Result<Option<StreamableTable>, ReadError> {
+    TableSurvey::of_parquet(source, file).to_stream(source, wanted)
 }
 
-/// The same for a table with columns of these names.
-pub(super) fn names_to_stream(
+/// The same for a table with columns of these names and these first rows.
+pub(super) fn rows_to_stream(
     source: &Source,
-    names: Vec<Arc<str>>,
+    (names, rows): (Vec<Arc<str>>, Vec<Value>),
     wanted: &Projection,
-) -> Result<Option<ColumnRoles>, ReadError> {
-    TableSurvey::of_names(names).to_stream(source, wanted)
+) -> Result<Option<StreamableTable>, ReadError> {
+    TableSurvey::of_rows(names, rows).to_stream(source, wanted)
+}
+
+/// A table that can be read as a stream, as far as its first rows show.
+pub(super) struct StreamableTable {
+    pub(super) roles: ColumnRoles,
+    /// What is read of it: what is wanted, and what may tell runs apart.
+    pub(super) wanted: Projection,
+    /// True when it has columns that may tell attempts of a sample apart: then no sample may have several.
+    has_factors: bool,
+    /// The columns that may tell runs apart, or the metrics that scores are by.
+    checks: Vec<RunCheck>,
+    notes_on_counts: Vec<String>,
+}
+
+impl StreamableTable {
+    /// The samples of a part of the table without what was only looked at; nothing if they show that the table has to be read in
+    /// another way.
+    pub(super) fn check_part(&self, mut samples: Samples) -> Option<Samples> {
+        let is_several = self.has_factors && samples.attempts() != samples.len();
+        if is_several || summary_record::may_be_in(&samples) || score_labels::is_ambiguous(&samples) {
+            return None;
+        }
+        for check in &self.checks {
+            check.pass(&samples).then_some(())?;
+        }
+        for check in self.checks.iter().filter(|check| !check.is_wanted) {
+            samples.forget_metadata(&check.fact);
+        }
+        Some(samples)
+    }
+
+    /// What is known of the table when all parts have passed.
+    pub(super) fn finish(self) -> StreamedTable {
+        let notes = self.checks.into_iter().filter_map(RunCheck::note).chain(self.notes_on_counts);
+        StreamedTable { columns: self.roles.shown, notes: notes.collect() }
+    }
 }
 
 /// The format of a table, if this content is one.
@@ -108,6 +159,7 @@ pub(super) fn table_format(shape: &Shape) -> Option<&'static dyn Format> {
     let first = shape.head.strip_prefix(&native::BOM).unwrap_or(&shape.head).trim_ascii_start().first();
     match first {
         _ if parquet::Parquet.recognises(shape) => Some(&parquet::Parquet),
+        _ if arrow_stream::ArrowStream.recognises(shape) => Some(&arrow_stream::ArrowStream),
         Some(b'{' | b'[') => Some(&native::Native),
         _ if csv::is_table(&shape.head) => Some(&csv::Csv),
         // A file with one number, or one on each line.
@@ -120,7 +172,7 @@ pub(super) fn table_format(shape: &Shape) -> Option<&'static dyn Format> {
 pub(super) fn check_known(source: &Source, format: &'static dyn Format) -> Result<(), ReadError> {
     let survey = match format.name() {
         "csv" => TableSurvey::of_csv(&CsvTable::of(source)?),
-        "parquet" => return Ok(()),
+        "parquet" | "arrow" => return Ok(()),
         _ => TableSurvey::of_json(source)?,
     };
     let columns = survey.complete(source, &Projection::everything())?;
@@ -138,8 +190,10 @@ pub fn explain_unmeasured(source: &Source) -> Option<ReadError> {
         "csv" => TableSurvey::of_csv(&CsvTable::of(source).ok()?),
         "native" => TableSurvey::of_json(source).ok()?,
         "parquet" | "arrow" => read_catching_panic(source, "Parquet", || {
-            let file = parquet::open(source)?;
-            Ok(TableSurvey::of_parquet(&file).with_rows_of_parquet(&file))
+            let is_stream = format.name() == "arrow" && source.as_table().is_none();
+            let table = if is_stream { Some(arrow_stream::table(source)?) } else { None };
+            let file = parquet::open(table.as_ref().unwrap_or(source))?;
+            Ok(TableSurvey::of_parquet(source, &file).with_all_of_parquet(&file))
         })
         .ok()?,
         _ => return None,
@@ -165,24 +219,31 @@ fn is_measure_role(role: &ColumnRole) -> bool {
 pub(super) struct TableSurvey {
     columns: Vec<Arc<str>>,
     records: Vec<Value>,
+    /// What was tried, as far as the maps around the records say it.
+    around: Vec<FactPath>,
     /// The documents, if the records may be below a path.
     documents: Vec<Value>,
     /// True when all columns are known, not only those of the first records.
     is_whole: bool,
     /// True when the rows are written in another way than as maps.
     is_relaid: bool,
+    /// True when the file holds several lists, one after the other: they are read as the items of one.
+    has_lists: bool,
     /// The names that several columns have.
     doubled: Vec<Arc<str>>,
     /// True when the first line of a table seems to hold no names.
     lacks_header: bool,
     /// The line that seems to hold them instead.
     later_header: Option<u64>,
+    /// True when the first line of a table names groups of columns: some of its names are there several times.
+    names_groups: bool,
 }
 
 impl TableSurvey {
     fn of_json(source: &Source) -> Result<Self, ReadError> {
         let said = source.columns();
-        let mut documents = first_json(source)?;
+        let mut has_lists = false;
+        let mut documents = first_json(source, &mut has_lists)?;
         let mut is_relaid = false;
         if let [document] = &mut documents[..]
             && let Some(relaid) = json_layouts::relay(document, said, &is_id_of(said))
@@ -197,17 +258,21 @@ impl TableSurvey {
             Some(path) => record_tree::first_records(&documents, path, SURVEYED),
             None => documents.iter().take(SURVEYED).cloned().collect(),
         };
+        let around = said.records().map(|path| record_tree::facts_around(&documents, path, SURVEYED));
         let columns = columns_of(records.iter());
         let doubled = Vec::new();
         Ok(Self {
             columns,
             records,
+            around: around.unwrap_or_default(),
             documents,
             is_whole: false,
             is_relaid,
+            has_lists,
             doubled,
             lacks_header: false,
             later_header: None,
+            names_groups: false,
         })
     }
 
@@ -221,31 +286,35 @@ impl TableSurvey {
         let doubled = table.doubled.clone();
         let lacks_header = table.lacks_header();
         let later_header = table.later_header();
-        let documents = Vec::new();
-        Self { columns, records, documents, is_whole: true, is_relaid: false, doubled, lacks_header, later_header }
+        let names_groups = !doubled.is_empty();
+        Self { doubled, lacks_header, later_header, names_groups, ..Self::of_rows(columns, records) }
     }
 
-    fn of_parquet(file: &SerializedFileReader<BoundedFile>) -> Self {
+    fn of_parquet(source: &Source, file: &SerializedFileReader<BoundedFile>) -> Self {
         let fields = file.metadata().file_metadata().schema().get_fields();
-        Self::of_names(fields.iter().map(|field| field.name().into()).collect())
+        let names = fields.iter().map(|field| field.name().into()).collect();
+        Self::of_rows(names, arrow_rows::of_parquet(source, SURVEYED))
     }
 
-    fn of_names(columns: Vec<Arc<str>>) -> Self {
-        let (records, documents, doubled) = (Vec::new(), Vec::new(), Vec::new());
+    /// A table with these columns, which begins with these rows.
+    fn of_rows(columns: Vec<Arc<str>>, records: Vec<Value>) -> Self {
         Self {
             columns,
             records,
-            documents,
+            around: Vec::new(),
+            documents: Vec::new(),
             is_whole: true,
             is_relaid: false,
-            doubled,
+            has_lists: false,
+            doubled: Vec::new(),
             lacks_header: false,
             later_header: None,
+            names_groups: false,
         }
     }
 
-    /// The same, with some rows: only messages need them.
-    fn with_rows_of_parquet(self, file: &SerializedFileReader<BoundedFile>) -> Self {
+    /// The same, with all that the first rows hold: only messages need it.
+    fn with_all_of_parquet(self, file: &SerializedFileReader<BoundedFile>) -> Self {
         let named = |row: ::parquet::record::Row| {
             let entries = row.get_column_iter().map(|(name, field)| (name.as_str().into(), parquet::value(field)));
             Value::Map(entries.collect())
@@ -255,13 +324,24 @@ impl TableSurvey {
         Self { records: rows.map(named).collect(), ..self }
     }
 
-    fn to_stream(&self, source: &Source, wanted: &Projection) -> Result<Option<ColumnRoles>, ReadError> {
-        // Whether it holds several runs is known when all of it has been read.
-        if !self.run_columns(source).is_empty() || !self.metric_columns(source, wanted).is_empty() {
+    fn to_stream(&self, source: &Source, wanted: &Projection) -> Result<Option<StreamableTable>, ReadError> {
+        let (runs, metrics) = (self.run_columns(source), self.metric_columns(source, wanted));
+        // What is inside of maps, and of which rows remain, is for the other reader.
+        let is_nested = runs.iter().any(|run| run.path.is_extra()) || !self.asked_inside(source, wanted).is_empty();
+        if is_nested || source.conditions().next().is_some() {
             return Ok(None);
         }
-        match self.resolve(&self.complete(source, wanted)?) {
-            TableReading::Flat(roles) if !roles.has_runs() => Ok(Some(roles)),
+        let columns = self.complete(source, wanted)?;
+        let factors = self.factors(source, &columns);
+        let runs = runs.iter().map(|run| RunCheck::of_run(run, wanted));
+        let checks: Vec<RunCheck> = runs.chain(metrics.iter().map(|name| RunCheck::of_metric(name, wanted))).collect();
+        let wanted = wanted.clone().and_if_there(checks.iter().map(|check| check.fact.to_string()));
+        let notes_on_counts = self.notes_on_counts(source);
+        match self.resolve(&columns, &[]) {
+            TableReading::Flat(roles) if !roles.has_runs() && factors.likely.is_empty() => {
+                let has_factors = !factors.possible.is_empty();
+                Ok(Some(StreamableTable { roles, wanted, has_factors, checks, notes_on_counts }))
+            }
             _ => Ok(None),
         }
     }
@@ -353,46 +433,100 @@ impl TableSurvey {
         lists.filter_map(note).collect()
     }
 
-    /// The columns that may tell runs apart, and of which nothing is said.
-    fn run_columns(&self, source: &Source) -> Vec<RunColumn> {
-        RunColumn::find(&self.columns, &self.records, source.columns())
+    /// What to know about columns that say how much a record counts, or how many samples it sums up: no figure uses them.
+    fn notes_on_counts(&self, source: &Source) -> Vec<String> {
+        let is_free = |name: &&&Arc<str>| {
+            !source.columns().pairs().iter().any(|pair| pair.uses(name)) && !source.is_condition(name)
+        };
+        let amount = |value: &Value| match value {
+            Value::Text(text) => parse_number(text),
+            other => other.as_number(),
+        };
+        let differ = |name: &&&Arc<str>| {
+            let mut amounts = self.records.iter().map(|record| record.get(name).and_then(amount));
+            let first = amounts.next().flatten();
+            let is_amount = |amount: Option<f64>| amount.is_some_and(|amount| amount >= 0.0);
+            let mut is_varied = false;
+            is_amount(first)
+                && amounts.all(|amount| {
+                    is_varied |= amount != first;
+                    is_amount(amount)
+                })
+                && is_varied
+        };
+        let columns = known_names::find(&self.columns, &known_names::COUNTS);
+        let note = |name: &&Arc<str>| {
+            let name = printable(name);
+            format!("`{name}` differs between records and weighs nothing: each record counts once")
+        };
+        columns.iter().filter(is_free).filter(differ).map(note).collect()
     }
 
-    /// Columns of a few words that may tell attempts of a sample apart, though their names say nothing: `language`, `subject`.
-    /// They are found among the first records, where ids repeat, or where a column begins with one value for all.
-    fn likely_factors(&self, source: &Source, columns: &Columns) -> Vec<Arc<str>> {
-        const FACTORS_MAX: usize = 4;
-        const WORDS_MAX: usize = 12;
-        let is_said = |name: &Arc<str>| columns.pairs().iter().any(|pair| pair.uses(name)) || source.is_condition(name);
-        let is_known = |name: &Arc<str>| known_names::is_attempt(name);
-        let id = columns.pairs().iter().find(|pair| pair.target == ColumnTarget::Role(ColumnRole::Id));
-        let id = id.and_then(|pair| pair.path.as_column().cloned()).or_else(|| self.has("id").then(|| "id".into()));
-        let Some(id) = id.filter(|_| self.records.len() > 1) else { return Vec::new() };
-        // One pass over the cells: a table may have as many columns as cells.
-        let mut columns_of_words: IndexMap<&Arc<str>, FactorSurvey<'_>> = IndexMap::new();
-        let mut first_of: HashMap<String, u32> = HashMap::new();
-        for (place, record) in self.records.iter().enumerate() {
-            let (Value::Map(entries), Some(id)) = (record, record.get(&id)) else { return Vec::new() };
-            let samples = first_of.len() as u32;
-            let sample = *first_of.entry(id.to_string()).or_insert(samples);
-            for (name, value) in entries {
-                // Only columns that the first record has can be in all of them.
-                if place == 0 {
-                    columns_of_words.insert(name, FactorSurvey::default());
-                }
-                if let Some(column) = columns_of_words.get_mut(name) {
-                    column.look(sample, value, known_names::is_setting(name));
-                }
+    /// The columns that may tell runs apart, and of which nothing is said.
+    fn run_columns(&self, source: &Source) -> Vec<RunColumn> {
+        RunColumn::find(&self.columns, &self.records, &self.facts_outside(source), source.columns())
+    }
+
+    /// What was tried, as far as it is said around the records, or in the items of lists that are attempts.
+    fn facts_outside(&self, source: &Source) -> Vec<FactPath> {
+        const ITEMS_MAX: usize = 20;
+        let mut found: IndexMap<String, FactPath> = IndexMap::new();
+        let lists: HashSet<String> = source
+            .columns()
+            .pairs()
+            .iter()
+            .filter(|pair| pair.path.has_list() && pair.path.up == 0)
+            .filter_map(|pair| Some(pair.path.to_string().split_once("[]")?.0.to_owned()))
+            .collect();
+        for list in lists {
+            let Ok(path) = list.parse::<crate::ColumnPath>() else { continue };
+            for record in &self.records {
+                let mut look = |_: Option<&str>, _: Option<usize>, part: FoundPart<'_>| {
+                    let FoundPart::Value(Value::List(items)) = part else { return };
+                    for item in items.iter().take(ITEMS_MAX) {
+                        each_fact(item, &mut |keys, text, _| {
+                            let text = format!("{list}[].{text}");
+                            let is_new = !found.contains_key(&text);
+                            if is_new && keys.last().is_some_and(|key| says_what_was_tried(key)) {
+                                FactPath::of_text(&text)
+                                    .into_iter()
+                                    .for_each(|fact| drop(found.insert(text.clone(), fact)));
+                            }
+                        });
+                    }
+                };
+                let _ = path.find(record, &mut look);
             }
         }
-        let repeats = first_of.len() < self.records.len();
-        let is_factor = |column: &FactorSurvey<'_>| {
-            let is_whole = !column.is_other && column.rows == self.records.len() && column.words.len() <= WORDS_MAX;
-            is_whole && (column.differs || column.words.len() == 1 && !repeats)
+        self.around.iter().cloned().chain(found.into_values()).collect()
+    }
+
+    /// The columns that may tell attempts of a sample apart, though their names do not say that they name runs.
+    fn factors(&self, source: &Source, columns: &Columns) -> Factors {
+        let id = columns.pairs().iter().find(|pair| pair.target == ColumnTarget::Role(ColumnRole::Id));
+        let id_of = |record: &Value| {
+            let own = || record.get("id").or_else(|| record.get("sample_id")).map(ToString::to_string);
+            id.map_or_else(own, |pair| joined_text(pair, record))
         };
-        let names = columns_of_words.into_iter().filter(|(_, column)| is_factor(column)).map(|(name, _)| name);
-        let names = names.filter(|name| matches!(ColumnRole::of(name), ColumnRole::Fact(_)));
-        names.filter(|name| !is_said(name) && !is_known(name)).take(FACTORS_MAX).cloned().collect()
+        let ids: Vec<Option<String>> = self.records.iter().map(id_of).collect();
+        let outside = self.facts_outside(source);
+        let outside = outside.into_iter().filter(|fact| !fact.is_said(columns));
+        let mut factors = Factors::find(&self.records, &ids, source, columns);
+        factors.likely.extend(outside.map(Factor::of_path));
+        // What may name runs is looked at in any case.
+        let is_run = |factor: &Factor| factor.path.rank(&known_names::RUNS).is_some();
+        factors.likely.retain(|factor| !is_run(factor));
+        factors.possible.retain(|factor| !is_run(factor));
+        factors
+    }
+
+    /// Facts inside maps that are asked for by their paths: `config.model`.
+    fn asked_inside(&self, source: &Source, wanted: &Projection) -> Vec<FactPath> {
+        let names = wanted.asked().chain(source.conditions());
+        let is_other = |name: &&str| !self.has(name) && name.contains('.');
+        let is_inside = |name: &&str| name.split('.').next().is_some_and(|first| self.has(first) || !self.is_whole);
+        let paths = names.filter(is_other).filter(is_inside).filter_map(FactPath::of_name);
+        paths.filter(|path| !path.is_said(source.columns())).collect()
     }
 
     /// The columns that may say which metric a score is by.
@@ -412,11 +546,46 @@ impl TableSurvey {
     ) -> Result<Vec<RecordedRun<Shards>>, ReadError> {
         let columns = self.complete(source, wanted)?;
         let run_columns = self.run_columns(source);
+        let Factors { likely: mut factors, possible } = self.factors(source, &columns);
+        let asked = self.asked_inside(source, wanted);
+        let metrics = self.metric_columns(source, wanted).into_iter().filter_map(|name| match ColumnRole::of(name) {
+            ColumnRole::Fact(fact) => Some(FactPath::of_column(name, fact)),
+            _ => None,
+        });
+        let metrics: Vec<FactPath> = metrics.collect();
         // What may tell runs apart is looked at, whether it was asked for or not.
-        let factors = self.likely_factors(source, &columns);
-        let looked_at = run_columns.iter().map(|column| &*column.fact).chain(factors.iter().map(|name| &**name));
-        let with_runs = wanted.clone().and_if_there(looked_at);
-        let first = read(&self.resolve(&columns), &with_runs).map_err(|error| self.explain_header(source, error));
+        let look_at = |factors: &[Factor]| -> (Vec<FactPath>, Projection) {
+            let runs = run_columns.iter().map(|column| &column.path);
+            let facts = runs.chain(factors.iter().map(|factor| &factor.path)).chain(&asked).chain(&metrics);
+            let mut facts: Vec<FactPath> = facts.cloned().collect();
+            let mut known = HashSet::new();
+            facts.retain(|fact| known.insert(fact.fact.clone()));
+            let plain = facts.iter().filter(|fact| !fact.is_extra()).map(|fact| fact.fact.to_string());
+            let wanted = wanted.clone().and_if_there(plain).and_nested(facts.iter().filter_map(FactPath::as_nested));
+            (facts, wanted)
+        };
+        let (mut looked_at, mut with_runs) = look_at(&factors);
+        let mut first = read(&self.resolve(&columns, &looked_at), &with_runs);
+        // Where the first records are all of different samples, and others are not, more may tell attempts apart.
+        let has_several =
+            |runs: &Vec<RecordedRun<Shards>>| runs.iter().any(|run| run.samples.attempts() != run.samples.len());
+        if !possible.is_empty() && first.as_ref().is_ok_and(has_several) {
+            factors.extend(possible);
+            (looked_at, with_runs) = look_at(&factors);
+            first = read(&self.resolve(&columns, &looked_at), &with_runs);
+        }
+        let resolve = |columns: &Columns| self.resolve(columns, &looked_at);
+        let id = written_id(&columns);
+        let finish = |mut runs: Vec<RecordedRun<Shards>>, run: Option<&str>| {
+            runs.iter_mut().for_each(|run| say_what_was_tried(run, &run_columns));
+            runs.iter_mut().for_each(score_labels::note);
+            if let Some(run) = runs.first_mut() {
+                run.notes.extend(self.notes_on_counts(source));
+            }
+            let runs = note_factors(runs, &factors, &id, run);
+            forget(runs, &looked_at, &asked, wanted)
+        };
+        let first = first.map_err(|error| self.explain_lists(source, self.explain_header(source, error)));
         let first = match first {
             Ok(mut runs) => {
                 for run in &mut runs {
@@ -438,26 +607,26 @@ impl TableSurvey {
         // Of a table with a row per sample and metric, the metrics are runs; with models beside them, one has to be chosen.
         if may_hold_several
             && let [metric] = self.metric_columns(source, wanted)[..]
-            && let Ok(split) = read(&self.resolve(&columns.without_run().with_column("run", metric)), &with_runs)
+            && let Ok(split) = read(&resolve(&columns.without_run().with_column("run", metric)), &with_runs)
             && share_samples(&split)
         {
             let is_mixed = |column: &RunColumn| split.iter().any(|run| column.find_mixed(&run.samples).is_some());
             let is_plain = !has_run && !run_columns.iter().any(is_mixed);
             return if is_plain {
-                Ok(forget(split, &run_columns, wanted))
+                Ok(forget(split, &looked_at, &asked, wanted))
             } else {
                 Err(self.mixed_metrics(source, metric, &split))
             };
         }
         // Of a column with a condition, one value is left.
-        let open: Vec<&RunColumn> = run_columns.iter().filter(|column| !source.is_condition(&column.fact)).collect();
+        let open: Vec<&RunColumn> = run_columns.iter().filter(|column| !source.is_condition(column.fact())).collect();
         if has_run {
             let runs = first?;
             return match find_mixed(&runs, &open) {
                 Some(mixed) => Err(self.mixed_runs(source, &mixed)),
                 None => {
                     let run = columns.run_pair().map(ColumnPair::to_text);
-                    Ok(forget(note_factors(runs, &factors, &columns, run.as_deref()), &run_columns, wanted))
+                    Ok(finish(runs, run.as_deref()))
                 }
             };
         }
@@ -465,23 +634,33 @@ impl TableSurvey {
             Ok(runs) => runs.iter().any(|run| column.find_mixed(&run.samples).is_some()),
             Err(_) => true,
         };
-        let mut splits = Vec::new();
+        let (mut splits, mut attempt_names) = (Vec::new(), Vec::new());
         for column in run_columns.iter().filter(|column| is_certain(column)) {
             // What is wrong with the file is best said without runs that it may not hold.
-            let Ok(split) = read(&self.resolve(&column.as_run(&columns)), &with_runs) else { continue };
-            if share_samples(&split) {
+            let Ok(split) = read(&resolve(&column.as_run(&columns)), &with_runs) else { continue };
+            if name_attempts(&split) {
+                attempt_names.push(column);
+            } else if share_samples(&split) {
                 splits.push((column, split));
             }
         }
+        // What names attempts tells no runs apart.
+        let open: Vec<&RunColumn> = open.into_iter().filter(|column| !attempt_names.contains(column)).collect();
         if splits.is_empty() {
-            let runs = note_factors(note_models(first?, &open), &factors, &columns, None);
-            return Ok(forget(runs, &run_columns, wanted));
+            let mut runs = note_models(first?, &open);
+            note_metrics(&mut runs, &self.metric_columns(source, wanted));
+            if let Some(run) = runs.first_mut() {
+                run.notes.extend(attempt_names.iter().map(|column| {
+                    let name = printable(column.path.short_name());
+                    format!("`{name}` has another value in each attempt, and names no runs: all are one run here")
+                }));
+            }
+            return Ok(finish(runs, None));
         }
         // The run is the column that leaves nothing else to tell apart, or as many columns as do together.
         if let Some(place) = splits.iter().position(|(_, split)| find_mixed(split, &open).is_none()) {
             let (column, split) = splits.swap_remove(place);
-            let runs = note_factors(split, &factors, &columns, Some(&column.to_text()));
-            return Ok(forget(runs, &run_columns, wanted));
+            return Ok(finish(split, Some(&column.to_text())));
         }
         let (first_column, mut split) = splits.swap_remove(0);
         let mut names = vec![first_column];
@@ -491,15 +670,15 @@ impl TableSurvey {
                 return Err(self.mixed_runs(source, &mixed));
             }
             names.push(column);
-            split = read(&self.resolve(&RunColumn::join(&names, &columns)), &with_runs)?;
+            split = read(&resolve(&RunColumn::join(&names, &columns)), &with_runs)?;
         }
         let run = names.iter().map(|column| column.to_text()).collect::<Vec<_>>().join("+");
-        Ok(forget(note_factors(split, &factors, &columns, Some(&run)), &run_columns, wanted))
+        Ok(finish(split, Some(&run)))
     }
 
     /// The error for runs in which another column has several values for a sample.
     fn mixed_runs(&self, source: &Source, mixed: &MixedRun<'_, '_>) -> ReadError {
-        let name = printable(&mixed.column.fact);
+        let name = printable(mixed.column.path.short_name());
         let [first, other] = mixed.values.each_ref().map(|value| printable(value));
         let run = mixed.run.map_or_else(|| "one run".to_owned(), |run| format!("the run `{}`", printable(run)));
         let id = printable(&mixed.id.to_string());
@@ -544,6 +723,18 @@ impl TableSurvey {
         Err(source.error(what).hint(hint).with_proposal(columns.written()))
     }
 
+    /// What to say about records whose `scores` is a list, where a map of scorers is expected: its items may be attempts.
+    fn explain_lists(&self, source: &Source, error: ReadError) -> ReadError {
+        let said = source.columns();
+        let is_list = |record: &Value| matches!(record.get("scores"), Some(Value::List(items)) if !items.is_empty());
+        let is_about = error.what().starts_with("`scores` is") && self.records.iter().any(is_list);
+        let mut columns = said.clone();
+        if !is_about || said.names(is_measure_role) || columns.set("score", "scores[]").is_err() {
+            return error;
+        }
+        error.hint("if its items are attempts, say so").with_proposal(columns.written())
+    }
+
     /// What is wrong with a first line that has no key of the lines after it: it is a header or a summary. What it says must
     /// not be lost in silence; some files list only the failures below it.
     fn explain_header(&self, source: &Source, error: ReadError) -> ReadError {
@@ -578,9 +769,31 @@ impl TableSurvey {
     /// The error for a table in which several columns could be the same thing.
     fn ambiguous(&self, source: &Source, name: &str, found: &[&Arc<str>]) -> ReadError {
         let what = format!("{} could each be the {name}", join_names(found));
-        let columns = source.columns().with_column(name, found[0]);
+        let columns =
+            self.choose_id(source, name, found).unwrap_or_else(|| source.columns().with_column(name, found[0]));
         let hint = format!("{}; say what the columns mean", list_columns(&self.columns));
         source.error(what).hint(hint).with_proposal(columns.written())
+    }
+
+    /// What to propose as the id if several columns could be it: the one that names each record, or two that do so together.
+    fn choose_id(&self, source: &Source, name: &str, found: &[&Arc<str>]) -> Option<Columns> {
+        let are_unique = |columns: &[&Arc<str>]| {
+            let row = |record: &Value| -> Option<Vec<String>> {
+                columns.iter().map(|column| record.get(column).map(ToString::to_string)).collect()
+            };
+            let rows: Option<HashSet<Vec<String>>> = self.records.iter().map(row).collect();
+            rows.is_some_and(|rows| rows.len() == self.records.len())
+        };
+        if name != "id" {
+            return None;
+        }
+        if let Some(unique) = found.iter().find(|column| are_unique(&[**column])) {
+            return Some(source.columns().with_column(name, unique));
+        }
+        let pairs = found.iter().enumerate().flat_map(|(at, a)| found[at + 1..].iter().map(move |b| [*a, *b]));
+        let [first, second] = pairs.into_iter().find(|pair| are_unique(&pair[..]))?;
+        let mut columns = source.columns().clone();
+        columns.set("id", &format!("{}+{}", quote(first), quote(second))).ok().map(|()| columns)
     }
 
     /// The error for a table whose columns are not known. What it proposes has been tried.
@@ -611,12 +824,22 @@ impl TableSurvey {
         };
         let best = proposals.iter().find(works).map(|best| self.with_folder(source, best));
         let best = best.as_ref();
+        let second = self.second_header(source).filter(|_| said.is_empty());
         if best.is_none()
             && let Some(line) = self.later_header
+            && !(self.names_groups && second.is_some())
         {
-            let what = format!("line {line} seems to hold the names of the columns, not the first line");
-            let hint = format!("pass on what is from there on, as `tail -n +{line}` does");
-            return source.error(what).at_line(line).hint(hint);
+            return header_below(source, line);
+        }
+        if let Some(error) = second {
+            return error;
+        }
+        if best.is_none()
+            && let Some(run) = self.rows_of_runs()
+        {
+            let what = format!("each row is about a `{}`, not about a sample", printable(run));
+            let hint = "an estimate needs the results of samples: pass on the table with one row per sample";
+            return source.error(what).hint(hint);
         }
         let shown = best.or(proposals.first());
         let records = shown.and_then(Columns::records).filter(|_| !self.documents.is_empty());
@@ -627,11 +850,17 @@ impl TableSurvey {
         let listed = list_columns(&columns);
         match best {
             Some(best) => {
-                let hint = format!("{listed}; if it is a table of results, say what the columns mean");
+                let failure = best.pairs().iter().find(|pair| pair.name == "score").map(|pair| pair.path.to_string());
+                let failure = failure.filter(|name| known_names::names_failure(name));
+                let worse = failure.map(|name| format!("; the more `{}`, the worse", printable(&name)));
+                let worse = worse.unwrap_or_default();
+                let hint = format!("{listed}{worse}; if it is a table of results, say what the columns mean");
                 source.error(what).hint(hint).with_proposal(best.written())
             }
             None => {
-                let id = ["id", "sample_id"].into_iter().find(|name| self.has(name)).unwrap_or("COLUMN");
+                let known = known_names::find(&self.columns, &known_names::IDS);
+                let own = ["id", "sample_id"].into_iter().find(|name| self.has(name));
+                let id = own.or_else(|| known.first().map(|name| &***name)).map_or_else(|| "COLUMN".to_owned(), quote);
                 let hint = format!(
                     "{listed}; none of them looks like the score of a sample, which is a number, true or false, or a word \
                      such as pass; if one is, say what the columns mean"
@@ -641,11 +870,50 @@ impl TableSurvey {
         }
     }
 
+    /// The error for a table with two lines of names: below a line of models, one of metrics.
+    fn second_header(&self, source: &Source) -> Option<ReadError> {
+        let [Value::Map(first), rest @ ..] = &self.records[..] else { return None };
+        let is_number = |value: &Value| matches!(value, Value::Text(text) if parse_number(text).is_some());
+        let is_blank = |value: &Value| matches!(value, Value::Text(text) if text.trim().is_empty());
+        let is_table = self.is_whole && self.documents.is_empty() && rest.len() > 1;
+        let names_nothing = first.iter().any(|(_, value)| is_number(value));
+        let has_numbers = |(name, value): &(Arc<str>, Value)| {
+            let is_text = matches!(value, Value::Text(_));
+            is_text && !is_number(value) && rest.iter().all(|row| row.get(name).is_some_and(is_number))
+        };
+        let below = first.iter().filter(|entry| has_numbers(entry)).count();
+        if !is_table || names_nothing || below == 0 || first.iter().all(|(_, value)| is_blank(value)) {
+            return None;
+        }
+        let what = "the second line seems to hold names too: below it are numbers";
+        let hint = "make one line of both, such as `id,gpt4_acc,gpt4_f1`";
+        Some(source.error(what).at_line(2).hint(hint))
+    }
+
+    /// The column that names what was tried, if each row is about another one.
+    fn rows_of_runs(&self) -> Option<&Arc<str>> {
+        let is_run = |name: &&&Arc<str>| known_names::RUNS.iter().any(|run| known_names::is_spelt_like(name, run));
+        let runs = known_names::find(&self.columns, &known_names::RUNS);
+        let differ = |name: &&&Arc<str>| {
+            let values = self.records.iter().filter_map(|record| record.get(name));
+            let distinct: HashSet<String> = values.map(ToString::to_string).collect();
+            self.records.len() > 1 && distinct.len() == self.records.len()
+        };
+        runs.iter().filter(is_run).find(differ).copied()
+    }
+
     /// A proposal for a file that is one sample: the files of a folder are a run.
     fn with_folder(&self, source: &Source, columns: &Columns) -> Columns {
         let is_stem = |pair: &ColumnPair| pair.name == "id" && pair.path.start == PathStart::Pseudo(PseudoColumn::Stem);
         let mut more = columns.clone();
         let is_one_of_several = columns.pairs().iter().any(is_stem) && columns.run_pair().is_none();
+        // Where each folder has a file of this name, the folder is the sample.
+        if is_one_of_several
+            && has_namesakes(source)
+            && let Some(pairs) = self.by_folder(columns)
+        {
+            return pairs;
+        }
         if is_one_of_several
             && part_of_path(source, PseudoColumn::Folder).is_some()
             && more.set("run", "@folder").is_ok()
@@ -653,6 +921,16 @@ impl TableSurvey {
             return more;
         }
         columns.clone()
+    }
+
+    /// A proposal by which the folder of a file names the sample, and what the folder is in the run.
+    fn by_folder(&self, columns: &Columns) -> Option<Columns> {
+        let mut proposed = Columns::default();
+        for pair in columns.pairs().iter().filter(|pair| pair.name != "id") {
+            proposed.set(&pair.name, &pair.to_text()).ok()?;
+        }
+        proposed.set("id", "@folder").and_then(|()| proposed.set("run", "@path.-3")).ok()?;
+        Some(proposed)
     }
 
     /// What could be said about a table without a header, whose columns are known by their places.
@@ -675,12 +953,19 @@ impl TableSurvey {
     }
 
     /// How a table with these columns is read.
-    fn resolve(&self, columns: &Columns) -> TableReading {
+    fn resolve(&self, columns: &Columns, looked_at: &[FactPath]) -> TableReading {
         if self.is_relaid {
-            return TableReading::Tree(Box::new(RecordTree::of_relaid(columns, &self.columns)));
+            return TableReading::Tree(Box::new(RecordTree::of_relaid(columns, &self.columns, looked_at)));
         }
-        resolve(columns, &self.columns)
+        resolve(columns, &self.columns, looked_at)
     }
+}
+
+/// The error for a table whose names are further down.
+pub(super) fn header_below(source: &Source, line: u64) -> ReadError {
+    let what = format!("line {line} seems to hold the names of the columns, not the first line");
+    let hint = format!("pass on what is from there on, as `tail -n +{line}` does");
+    source.error(what).at_line(line).hint(hint)
 }
 
 /// Reads a table to see whether what is proposed about its columns works.
@@ -713,36 +998,6 @@ fn is_count(value: &Value) -> bool {
     }
 }
 
-/// What the first records have in a column of words.
-#[derive(Default)]
-struct FactorSurvey<'v> {
-    words: HashSet<Cow<'v, str>>,
-    by_sample: HashMap<u32, Cow<'v, str>>,
-    /// True when a sample has two of them.
-    differs: bool,
-    rows: usize,
-    /// True when a value is no word.
-    is_other: bool,
-}
-
-impl<'v> FactorSurvey<'v> {
-    /// Takes a value of a sample. Numbers tell attempts apart only in the settings of a model; elsewhere they measure or count.
-    fn look(&mut self, sample: u32, value: &'v Value, is_setting: bool) {
-        self.rows += 1;
-        let word = match value {
-            Value::Text(word) => Cow::Borrowed(&**word),
-            value if is_setting && value.is_scalar() => Cow::Owned(value.to_string()),
-            _ => Cow::Borrowed(""),
-        };
-        let is_number = !is_setting && parse_number(&word).is_some();
-        self.is_other |= word.trim().is_empty() || word.len() > 40 || is_number;
-        if !self.is_other {
-            self.differs |= *self.by_sample.entry(sample).or_insert_with(|| word.clone()) != word;
-            self.words.insert(word);
-        }
-    }
-}
-
 /// A run in which a column has several values for one sample.
 struct MixedRun<'r, 'c> {
     column: &'c RunColumn,
@@ -761,52 +1016,86 @@ fn find_mixed<'r, 'c>(runs: &'r [RecordedRun<Shards>], columns: &[&'c RunColumn]
     })
 }
 
-/// The runs without columns that were only looked at.
-fn forget(mut runs: Vec<RecordedRun<Shards>>, columns: &[RunColumn], wanted: &Projection) -> Vec<RecordedRun<Shards>> {
-    for column in columns.iter().filter(|column| !wanted.has(&column.fact)) {
-        runs.iter_mut().for_each(|run| column.forget(&mut run.samples));
+/// Says of a run what all of its records name, and notes what some attempts of a sample name and others do not.
+fn say_what_was_tried(run: &mut RecordedRun<Shards>, columns: &[RunColumn]) {
+    for column in columns {
+        let name = column.path.short_name().to_owned();
+        let partly = column.partly_given(&run.samples);
+        if partly > 0 {
+            let samples = pluralize(partly, "sample");
+            let name = printable(&name);
+            run.notes.push(format!("{samples} with `{name}` in some attempts and not in others: all are one run here"));
+        }
+        if let Some(value) = column.single_value(&run.samples) {
+            run.tried.push((name, value));
+        }
+    }
+}
+
+/// The runs without what was only looked at.
+fn forget(
+    mut runs: Vec<RecordedRun<Shards>>,
+    looked_at: &[FactPath],
+    asked: &[FactPath],
+    wanted: &Projection,
+) -> Vec<RecordedRun<Shards>> {
+    let is_kept = |fact: &&FactPath| asked.contains(fact) || !fact.is_extra() && wanted.has(&fact.fact);
+    for fact in looked_at.iter().filter(|fact| !is_kept(fact)) {
+        for part in runs.iter_mut().flat_map(|run| run.samples.iter_mut()) {
+            part.forget_metadata(&fact.fact);
+        }
     }
     runs
+}
+
+/// The text of what a pair names in a record: the values of its columns, joined.
+fn joined_text(pair: &ColumnPair, record: &Value) -> Option<String> {
+    let mut parts = Vec::new();
+    for path in pair.paths() {
+        if path.start != PathStart::Record || path.up > 0 {
+            return None;
+        }
+        let mut part = None;
+        let _ = path.find(record, &mut |_, _, found| {
+            if let FoundPart::Value(value) = found {
+                part = Some(value.to_string());
+            }
+        });
+        parts.push(part?);
+    }
+    Some(parts.join("/"))
 }
 
 /// Says of a run that it is that of several models, where no sample tells them apart.
 fn note_models(mut runs: Vec<RecordedRun<Shards>>, columns: &[&RunColumn]) -> Vec<RecordedRun<Shards>> {
     if let [run] = &mut runs[..] {
         for column in columns.iter().filter(|column| column.has_several(&run.samples)) {
-            let name = printable(&column.fact);
-            run.notes.push(format!("`{name}` has several values, whose samples differ: all are one run here"));
+            run.notes.push(several_values_note(column.path.short_name()));
         }
     }
     runs
 }
 
-/// Says that attempts of a sample differ in a column that may name runs, or be a part of the id. `run_text` is what names the runs
-/// already.
-fn note_factors(
-    mut runs: Vec<RecordedRun<Shards>>,
-    factors: &[Arc<str>],
-    columns: &Columns,
-    run_text: Option<&str>,
-) -> Vec<RecordedRun<Shards>> {
-    let run_start = run_text.map_or_else(String::new, |run| format!("{run}+"));
-    let id = columns.pairs().iter().find(|pair| pair.target == ColumnTarget::Role(ColumnRole::Id));
-    let id = id.map_or_else(|| "id".to_owned(), ColumnPair::to_text);
-    for run in &mut runs {
-        for factor in factors {
-            let crossed: Vec<_> = run.samples.iter().filter_map(|part| part.find_crossed(factor)).collect();
-            let Some(values) = crossed.first().filter(|_| crossed.len() == run.samples.iter().count()) else {
-                continue;
-            };
-            let [a, b, ..] = &values[..] else { continue };
-            let (name, written) = (printable(factor), quote(factor));
-            let (a, b) = (printable(&a.to_string()), printable(&b.to_string()));
-            run.notes.push(format!(
-                "every sample has attempts with each `{name}` (`{a}`, `{b}` …), which count as attempts of one run: \
-                 `run={run_start}{written}` tells them apart, and `id={written}+{id}` makes them different samples"
-            ));
+/// Says of a run that its scores are by several metrics, where no sample tells them apart.
+fn note_metrics(runs: &mut [RecordedRun<Shards>], columns: &[&Arc<str>]) {
+    if let [run] = runs {
+        for name in columns {
+            let parts = run.samples.iter().filter_map(|part| part.metadata_column(name));
+            let values: HashSet<String> =
+                parts.flat_map(calipers_core::FactColumn::dictionary).map(ToString::to_string).collect();
+            if values.len() > 1 {
+                run.notes.push(several_values_note(name));
+            }
         }
     }
-    runs
+}
+
+/// True when each of several samples has attempts that are all in different runs, of one attempt each: then what was taken for the
+/// name of a run is that of an attempt.
+fn name_attempts(runs: &[RecordedRun<Shards>]) -> bool {
+    let are_single = runs.iter().all(|run| run.samples.attempts() == 1);
+    let ids: HashSet<SampleId> = runs.iter().flat_map(|run| run.samples.iter()).flat_map(Samples::ids).collect();
+    are_single && ids.len() > 1 && share_samples(runs)
 }
 
 /// True when a sample is in two runs.
@@ -830,7 +1119,7 @@ fn join_names(names: &[&Arc<str>]) -> String {
 }
 
 /// What is said about columns, for a table with these.
-fn resolve(columns: &Columns, known: &[Arc<str>]) -> TableReading {
+fn resolve(columns: &Columns, known: &[Arc<str>], looked_at: &[FactPath]) -> TableReading {
     let is_column = |name: &str| known.iter().any(|known| **known == *name);
     let mut roles = ColumnRoles::default();
     let mut is_flat = columns.records().is_none();
@@ -855,7 +1144,11 @@ fn resolve(columns: &Columns, known: &[Arc<str>]) -> TableReading {
             roles.shown.push((pair.name.clone(), pair.path.to_string()));
         }
     }
-    if is_flat { TableReading::Flat(roles) } else { TableReading::Tree(Box::new(RecordTree::new(columns, known))) }
+    if is_flat {
+        TableReading::Flat(roles)
+    } else {
+        TableReading::Tree(Box::new(RecordTree::new(columns, known, looked_at)))
+    }
 }
 
 /// The run by a part of the path is the same for all records, and given when they are read.
@@ -916,6 +1209,20 @@ fn stem(name: &str) -> &str {
     name.rsplit_once('.').map_or(name, |(stem, _)| if stem.is_empty() { name } else { stem })
 }
 
+/// True when folders beside that of this file have a file of the same name.
+fn has_namesakes(source: &Source) -> bool {
+    const LOOKED_AT: usize = 100;
+    let path = source.as_path();
+    let parents = path.and_then(|path| Some((path.file_name()?, path.parent()?, path.parent()?.parent()?)));
+    let Some((name, folder, around)) = parents else { return false };
+    if around.as_os_str().is_empty() {
+        return false;
+    }
+    let Ok(entries) = std::fs::read_dir(around) else { return false };
+    let mut others = entries.flatten().take(LOOKED_AT).map(|entry| entry.path()).filter(|path| path != folder);
+    others.any(|other| other.join(name).is_file())
+}
+
 /// The error for a part that the path does not have.
 pub(super) fn no_part(source: &Source, written: &str) -> ReadError {
     let what = format!("the path has no `{written}`");
@@ -926,15 +1233,19 @@ pub(super) fn no_part(source: &Source, written: &str) -> ReadError {
 }
 
 /// As many records as show what a file holds.
-const SURVEYED: usize = 100;
+pub(super) const SURVEYED: usize = 100;
 /// The longest first line that is looked at.
 const LINE_MAX: u64 = 64 << 20;
 
 /// The first documents of JSON.
-fn first_json(source: &Source) -> Result<Vec<Value>, ReadError> {
+fn first_json(source: &Source, has_lists: &mut bool) -> Result<Vec<Value>, ReadError> {
     let mut reader = source.open()?;
     if native::first_byte(source, &mut reader)? == Some(b'[') {
         let bytes = source.read_all()?;
+        if let Some(joined) = json::join_lists(&bytes) {
+            *has_lists = true;
+            return Ok(first_documents(&joined));
+        }
         return Ok(if is_list_of_lists(&bytes) { first_documents(&bytes) } else { first_items(&bytes) });
     }
     let mut documents = Vec::new();

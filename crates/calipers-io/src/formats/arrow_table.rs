@@ -3,13 +3,16 @@
 //! Plain columns are read as they are, in parallel. Anything else about a table is left to [`parquet`](super::parquet), which
 //! knows all the rules: the table is then written and read as Parquet, in memory.
 
+use super::arrow_quick::{ColumnForm, add_as_it_is, rows_at_once};
 use super::native::{self, ColumnRole, RecordConsumer, RowsOfRun};
 use super::parquet::{self, RowSink, WHAT};
-use super::parquet_columns::{ArrowSlot, BATCH_MAX, ROWS_A_THREAD_MIN, choose_columns, is_text, rows_of};
-use super::{Format, ShardSink, StreamedTable, any_table, summary_record};
+use super::parquet_columns::{BATCH_MAX, ROWS_A_THREAD_MIN, choose_columns, is_text, rows_of};
+use super::{Format, ShardSink, StreamedTable, any_table, arrow_rows};
 use crate::catch_panic::read_catching_panic;
 use crate::columns::ColumnRoles;
+use crate::error::printable;
 use crate::formats::any_table::TableReading;
+use crate::source::holds_durations;
 use crate::{Projection, ReadError, RecordedRun, Shape, Source};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -17,7 +20,7 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, ArrayRef, DictionaryArray, Int32Array, RecordBatch, StringArray, StringViewArray};
 use arrow_schema::{DataType, Field};
-use calipers_core::Shards;
+use calipers_core::{Shards, Value};
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -50,18 +53,24 @@ impl Format for ArrowTable {
     }
 
     fn stream(&self, source: &Source, wanted: &Projection, sink: &ShardSink<'_>) -> Option<StreamedTable> {
-        let roles = any_table::names_to_stream(source, names(source), wanted).ok().flatten()?;
-        let keep = |part: usize, rows: RowsOfRun| !summary_record::may_be_in(&rows.samples) && sink(part, rows.samples);
-        read_plain(source, &roles, wanted, &keep)?;
-        Some(StreamedTable { columns: roles.shown.clone() })
+        let table = any_table::rows_to_stream(source, head(source), wanted).ok().flatten()?;
+        check_scores(source, &table.roles).ok()?;
+        let keep =
+            |part: usize, rows: RowsOfRun| table.check_part(rows.samples).is_some_and(|samples| sink(part, samples));
+        read_plain(source, &table.roles, &table.wanted, rows_at_once, &keep)?;
+        Some(table.finish())
     }
 
     fn read_shards(&self, source: &Source, wanted: &Projection) -> Result<Vec<RecordedRun<Shards>>, ReadError> {
-        // The Parquet library may panic on columns that nobody has written before.
+        // The Parquet library may panic on columns that no writer has produced before.
         read_catching_panic(source, WHAT, || {
             let read = |reading: &TableReading, wanted: &Projection| {
+                if let TableReading::Flat(roles) = reading {
+                    check_scores(source, roles)?;
+                }
                 if let TableReading::Flat(roles) = reading
-                    && let Some(rows) = parquet::collect_parts(|sink| read_plain(source, roles, wanted, sink))
+                    && let Some(rows) =
+                        parquet::collect_parts(|sink| read_plain(source, roles, wanted, |_| BATCH_MAX, sink))
                 {
                     let slowly =
                         |source: &Source, each: &mut RecordConsumer<'_>| parquet::read_rows(source, roles, each);
@@ -69,7 +78,7 @@ impl Format for ArrowTable {
                 }
                 parquet::read_as(source, &parquet::open(source)?, reading, wanted)
             };
-            match any_table::read_named(source, names(source), wanted, &read)? {
+            match any_table::read_named(source, head(source), wanted, &read)? {
                 Some(runs) => Ok(runs),
                 // A table without ids may be that of a tool, and otherwise the message proposes some.
                 None => parquet::Parquet.read_shards(source, wanted),
@@ -78,24 +87,51 @@ impl Format for ArrowTable {
     }
 }
 
+/// An error if scores are durations: as numbers they would depend on a unit that nobody has named.
+fn check_scores(source: &Source, roles: &ColumnRoles) -> Result<(), ReadError> {
+    let Some(schema) = batches(source).first().map(RecordBatch::schema) else { return Ok(()) };
+    let is_score = |field: &Field| matches!(roles.of(field.name()), Some(ColumnRole::Score(_) | ColumnRole::Scores));
+    let Some(field) = schema.fields().iter().find(|field| holds_durations(field) && is_score(field)) else {
+        return Ok(());
+    };
+    let name = printable(field.name());
+    let error = source.error(format!("the column `{name}` holds durations, and a duration is no score"));
+    Err(error.hint(
+        "call it `latency_ms` if it says how long an attempt took, or make numbers of it in a unit of your choice",
+    ))
+}
+
 fn batches(source: &Source) -> &[RecordBatch] {
     source.as_table().map_or(&[], |table| table.batches())
 }
 
-fn names(source: &Source) -> Vec<Arc<str>> {
+/// The names of the columns, and the first rows.
+fn head(source: &Source) -> (Vec<Arc<str>>, Vec<Value>) {
     let fields = batches(source).first().map(RecordBatch::schema);
-    fields.iter().flat_map(|schema| schema.fields()).map(|field| field.name().as_str().into()).collect()
+    let fields = fields.iter().flat_map(|schema| schema.fields());
+    let names = fields.map(|field| field.name().as_str().into()).collect();
+    (names, arrow_rows::of_batches(batches(source), any_table::SURVEYED))
 }
 
-/// Passes on the samples of a table and returns its number of rows; `None` if it is not plain or reading was stopped.
-fn read_plain(source: &Source, roles: &ColumnRoles, wanted: &Projection, sink: &RowSink<'_>) -> Option<usize> {
+/// Passes on the samples of a table and returns its number of rows; `None` if it is not plain or reading was stopped. `batch_max` says how
+/// many rows are passed on at once.
+fn read_plain(
+    source: &Source,
+    roles: &ColumnRoles,
+    wanted: &Projection,
+    batch_max: impl Fn(&[ColumnForm]) -> usize,
+    sink: &RowSink<'_>,
+) -> Option<usize> {
     let batches = batches(source);
     let schema = batches.first()?.schema();
     let is_readable = |place: usize, field: &Field, role: &ColumnRole| {
         is_plain(field) && !(matches!(role, ColumnRole::Fact(_)) && is_long_text(batches, place))
     };
     let columns = choose_columns(schema.fields(), roles, wanted, is_readable)?;
-    let parts = parts(batches);
+    let forms: Vec<ColumnForm> = columns.iter().map(|(place, role)| ColumnForm::of(batches, *place, role)).collect();
+    let columns: Vec<PlainColumn<'_>> =
+        columns.iter().zip(&forms).map(|((at, role), form)| (*at, role, form)).collect();
+    let parts = parts(batches, batch_max(&forms));
     let read = |(part, batches): (usize, &Vec<RecordBatch>)| read_part(batches, &columns, &|rows| sink(part, rows));
     match &parts[..] {
         [one] => read((0, one)),
@@ -103,16 +139,17 @@ fn read_plain(source: &Source, roles: &ColumnRoles, wanted: &Projection, sink: &
     }
 }
 
-fn read_part(
-    batches: &[RecordBatch],
-    columns: &[(usize, ColumnRole)],
-    sink: &dyn Fn(RowsOfRun) -> bool,
-) -> Option<usize> {
-    let mut slots: Vec<ArrowSlot> = columns.iter().map(|(_, role)| ArrowSlot::new(role)).collect();
+/// A column that is read: its place in the table, what it is, and how it is taken.
+type PlainColumn<'a> = (usize, &'a ColumnRole, &'a ColumnForm);
+
+fn read_part(batches: &[RecordBatch], columns: &[PlainColumn<'_>], sink: &dyn Fn(RowsOfRun) -> bool) -> Option<usize> {
+    let mut slots: Vec<_> = columns.iter().map(|(_, role, form)| form.slot(role)).collect();
     let mut total = 0;
     for batch in batches {
-        for (slot, (place, role)) in slots.iter_mut().zip(columns) {
-            slot.add(&usual_form(batch.column(*place), role)?)?;
+        for (slot, (place, role, _)) in slots.iter_mut().zip(columns) {
+            if !add_as_it_is(slot, batch.column(*place)) {
+                slot.add(&usual_form(batch.column(*place), role)?)?;
+            }
         }
         for rows in rows_of(&mut slots)? {
             // A row may name an attempt that another has named.
@@ -125,8 +162,8 @@ fn read_part(
     Some(total)
 }
 
-/// The rows in about equal parts, each of batches that are not too large. Nothing is copied.
-fn parts(batches: &[RecordBatch]) -> Vec<Vec<RecordBatch>> {
+/// The rows in about equal parts, each of batches with at most so many rows. Nothing is copied.
+fn parts(batches: &[RecordBatch], batch_max: usize) -> Vec<Vec<RecordBatch>> {
     let total: usize = batches.iter().map(RecordBatch::num_rows).sum();
     let wanted = (total / ROWS_A_THREAD_MIN).clamp(1, rayon::current_num_threads());
     let size = total.div_ceil(wanted).max(1);
@@ -139,7 +176,7 @@ fn parts(batches: &[RecordBatch]) -> Vec<Vec<RecordBatch>> {
                 parts.push(Vec::new());
                 room = size;
             }
-            let rows = (batch.num_rows() - at).min(room).min(BATCH_MAX);
+            let rows = (batch.num_rows() - at).min(room).min(batch_max);
             parts.last_mut().expect("there is always one").push(batch.slice(at, rows));
             at += rows;
             room -= rows;

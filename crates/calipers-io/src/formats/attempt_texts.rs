@@ -1,9 +1,9 @@
 //! The prompts and answers of each attempt, for people who want to read them. No metric needs them.
 
 use crate::formats::native_facts;
-use crate::log::{read_attempts, read_message};
-use crate::{ReadError, Source};
-use calipers_core::{Input, Message, SampleId, Value};
+use crate::log::{LoggedAttempt, read_attempts, read_member, read_message};
+use crate::{ReadError, RecordedRun, Source};
+use calipers_core::{Input, Message, Record, SampleId, Value};
 use std::sync::Arc;
 
 /// What was asked and answered in one attempt.
@@ -30,6 +30,11 @@ impl AttemptTexts {
     #[must_use]
     pub fn has_name(name: &str) -> bool {
         INPUT.contains(&name) || TARGET.contains(&name) || Self::is_told_by_attempt(name)
+    }
+
+    /// The names under which what is asked and what is expected may stand.
+    pub fn question_names() -> impl Iterator<Item = &'static str> {
+        INPUT.into_iter().chain(TARGET)
     }
 
     /// True for the name of a text that belongs to an attempt and not to its sample.
@@ -108,19 +113,7 @@ pub fn read_texts(
             for attempt in read_attempts(source)? {
                 let attempt = attempt?;
                 let (id, epoch) = (attempt.id().clone(), attempt.epoch);
-                let input = match attempt.sample.input {
-                    Input::Text(text) => text,
-                    Input::Messages(messages) => join_messages(&messages),
-                };
-                let target = attempt.sample.target.0;
-                let output = attempt.output.map(|output| output.message.content);
-                let texts = AttemptTexts {
-                    input: Some(input).filter(|input| !input.is_empty()),
-                    target: (!target.is_empty()).then(|| target.join("\n").into()),
-                    messages: attempt.messages,
-                    output,
-                };
-                each(id, epoch, texts);
+                each(id, epoch, attempt.into());
             }
             Ok(())
         }
@@ -129,6 +122,62 @@ pub fn read_texts(
         }),
         _ => Ok(()),
     }
+}
+
+impl From<LoggedAttempt> for AttemptTexts {
+    fn from(attempt: LoggedAttempt) -> Self {
+        let input = match attempt.sample.input {
+            Input::Text(text) => text,
+            Input::Messages(messages) => join_messages(&messages),
+        };
+        let target = attempt.sample.target.0;
+        Self {
+            input: Some(input).filter(|input| !input.is_empty()),
+            target: (!target.is_empty()).then(|| target.join("\n").into()),
+            messages: attempt.messages,
+            output: attempt.output.map(|output| output.message.content),
+        }
+    }
+}
+
+/// One attempt with all that its file says about it.
+#[derive(Clone, Debug, Default)]
+pub struct AttemptDetail {
+    /// What was asked and answered.
+    pub texts: AttemptTexts,
+    /// What scorers said, measurements and facts.
+    pub record: Option<Record>,
+}
+
+/// One attempt of a run; none if there is no such attempt. Of an Inspect archive, nothing else is read.
+pub fn read_attempt_detail(
+    source: &Source,
+    format: &str,
+    run: Option<&str>,
+    id: &str,
+    epoch: u32,
+) -> Result<Option<AttemptDetail>, ReadError> {
+    if format == "inspect"
+        && let Some((attempt, record)) = read_member(source, id, epoch)?
+    {
+        return Ok(Some(AttemptDetail { texts: attempt.into(), record }));
+    }
+    let is_wanted = |known: &SampleId, attempt: u32| attempt == epoch && known.to_string() == id;
+    let runs = super::read(source, Some(format))?;
+    let is_run = |one: &RecordedRun| run.is_none() || one.name.as_deref() == run;
+    let mut records = runs.iter().filter(|one| is_run(one)).flat_map(|one| one.samples.records().collect::<Vec<_>>());
+    let Some(record) = records.find(|record| is_wanted(&record.id, record.epoch)) else { return Ok(None) };
+    let mut texts = None;
+    // Records of several runs in one file are told apart by more than their sample, and other columns are known to the readers only.
+    if run.is_none() && source.columns().is_empty() {
+        read_texts(source, format, &mut |known, attempt, found| {
+            if texts.is_none() && is_wanted(&known, attempt) {
+                texts = Some(found);
+            }
+        })?;
+    }
+    let texts = texts.unwrap_or_else(|| AttemptTexts::among(record.metadata.iter()));
+    Ok(Some(AttemptDetail { texts, record: Some(record) }))
 }
 
 #[cfg(test)]

@@ -1,13 +1,14 @@
 //! Native records as CSV: one row per attempt, with the same names as in JSON.
 
-use super::Format;
 use super::any_table::{self, TableReading};
 use super::native::{self, ColumnRole, NativeRecord, RecordConsumer};
+use super::{Format, csv_fast};
 use crate::columns::ColumnRoles;
-use crate::columns::known_names::{IDS, find};
+use crate::columns::known_names::{IDS, RUNS, SCORERS, SCORES, find, is_measure, is_spelt_like};
+use crate::error::printable;
 use crate::source::decode_windows_1252;
 use crate::{FilePlace, Projection, ReadError, RecordedRun, Shape, Source};
-use calipers_core::{Shards, Value, parse_number, pluralize};
+use calipers_core::{Labels, Shards, Value, parse_number, pluralize};
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell};
 use std::collections::{HashMap, HashSet};
@@ -37,7 +38,11 @@ impl Format for Csv {
         let table = CsvTable::of(source)?;
         any_table::read_csv(source, &table, wanted, &|reading, wanted| match reading {
             TableReading::Flat(roles) => {
-                native::collect_shards(source, roles, wanted, &|_, each| table.records(roles, each))
+                let records = |_: &Source, each: &mut RecordConsumer<'_>| table.records(roles, each);
+                match csv_fast::read(&table, roles, wanted) {
+                    Some(rows) => native::check_runs(source, rows, table.notes.clone(), roles, &records),
+                    None => native::collect_shards(source, roles, wanted, &records),
+                }
             }
             TableReading::Tree(tree) => tree.read_csv(source, &table, wanted),
         })
@@ -54,13 +59,18 @@ fn delimiter_of_id(head: &[u8]) -> Option<u8> {
     DELIMITERS.into_iter().find(|&delimiter| first_row(head, delimiter).iter().any(is_id))
 }
 
-/// The table without its mark, and without the line by which spreadsheets say what separates its cells.
+/// The table without its mark, and without a first line that says what separates its cells, or is the upper edge of a frame.
 fn without_preamble(bytes: &[u8]) -> &[u8] {
     let bytes = bytes.strip_prefix(&BOM).unwrap_or(bytes);
-    let is_separator =
-        |line: &[u8]| matches!(line, [b's', b'e', b'p', b'=', delimiter] if DELIMITERS.contains(delimiter));
-    match bytes.iter().position(|byte| *byte == b'\n') {
-        Some(end) if is_separator(bytes[..end].trim_ascii()) => &bytes[end + 1..],
+    let is_separator = |line: &[u8]| {
+        // Some programs put the line in quotes, as they do any cell.
+        let line = line.strip_prefix(b"\"").and_then(|line| line.strip_suffix(b"\"")).unwrap_or(line);
+        matches!(line, [b's', b'e', b'p', b'=', delimiter] if DELIMITERS.contains(delimiter))
+    };
+    // Databases draw a frame around their tables: `+----+-------+`.
+    let is_frame = |line: &[u8]| line.starts_with(b"+-") && line.iter().all(|byte| matches!(byte, b'+' | b'-'));
+    match bytes.iter().position(|byte| *byte == b'\n').map(|end| (end, bytes[..end].trim_ascii())) {
+        Some((end, line)) if is_separator(line) || is_frame(line) => &bytes[end + 1..],
         _ => bytes,
     }
 }
@@ -107,15 +117,17 @@ const HEAD: usize = 1 << 20;
 /// A table with the names in its first line, and how its cells are separated.
 pub(super) struct CsvTable<'s> {
     source: &'s Source,
-    bytes: Vec<u8>,
-    delimiter: u8,
+    pub(super) bytes: Vec<u8>,
+    pub(super) delimiter: u8,
     /// The names; an empty one has no name.
     pub(super) names: Vec<Arc<str>>,
     /// The names that several columns have.
     pub(super) doubled: Vec<Arc<str>>,
     notes: Vec<String>,
+    /// True for a table of Markdown, whose line of dashes is blank here.
+    is_markdown: bool,
     /// False when the first line is a row, and the columns are known by their places.
-    has_header: bool,
+    pub(super) has_header: bool,
     /// A number that was written as spreadsheets do.
     converted: OnceCell<(String, f64)>,
     /// How many scores are marked as not available.
@@ -135,9 +147,9 @@ impl<'s> CsvTable<'s> {
         }
         let preamble = bytes.len() - without_preamble(&bytes).len();
         bytes.drain(..preamble);
-        if let Some(table) = from_markdown(&bytes) {
-            bytes = table;
-        }
+        let markdown = from_markdown(&bytes);
+        let is_markdown = markdown.is_some();
+        bytes = markdown.unwrap_or(bytes);
         let is_native = source.columns().is_empty();
         let by_id = delimiter_of_id(&bytes);
         let by_rows = || delimiter_of_rows(&bytes[..bytes.len().min(HEAD)]);
@@ -149,6 +161,7 @@ impl<'s> CsvTable<'s> {
             delimiter,
             doubled: Vec::new(),
             notes,
+            is_markdown,
             has_header: true,
             converted: OnceCell::new(),
             unavailable: Cell::new(0),
@@ -181,7 +194,8 @@ impl<'s> CsvTable<'s> {
             }
             let names: Vec<Arc<str>> =
                 row.iter().map(|cell| String::from_utf8_lossy(cell.trim_ascii()).into_owned().into()).collect();
-            let line = row.position().map_or(0, ::csv::Position::line);
+            let line =
+                row.position().map_or(0, |start| start.line() + leading_lines(&self.bytes, start.byte() as usize));
             if line > 1 && !find(&names, &known).is_empty() {
                 return Some(line);
             }
@@ -269,14 +283,30 @@ impl<'s> CsvTable<'s> {
         let mut row = ::csv::ByteRecord::new();
         let broken = |error: ::csv::Error| source.error(format!("not valid CSV: {error}"));
         let width = self.names.len();
+        let mut header = ::csv::ByteRecord::new();
         if self.has_header {
-            reader.read_byte_record(&mut row).map_err(broken)?;
+            reader.read_byte_record(&mut header).map_err(broken)?;
         }
+        let (mut repeated_headers, mut blank, mut above) = (0, None, None);
         while reader.read_byte_record(&mut row).map_err(broken)? {
             let (line, start) = row.position().map_or((0, 0), |position| (position.line(), position.byte() as usize));
+            // The position of a row is that of the blank lines above it.
+            above = above.or((!self.is_markdown && follows_blank_line(bytes, start)).then_some(line));
             // Spreadsheets keep rows that were cleared.
             if row.iter().all(<[u8]>::is_empty) && row.len() > 1 {
+                above = above.or(Some(line));
                 continue;
+            }
+            // Tables that were put together keep the header of each.
+            if row.len() > 1 && row.as_slice() == header.as_slice() && row == header {
+                repeated_headers += 1;
+                above = None;
+                continue;
+            }
+            let is_below_blank = above.is_some();
+            blank = blank.or(above.take());
+            if (is_below_blank || row.len() != width) && (holds_names(&row) || is_below_blank && row.len() < width) {
+                return Err(self.second_table(line + leading_lines(bytes, start), &row));
             }
             if row.len() != width {
                 let what = format!(
@@ -297,14 +327,53 @@ impl<'s> CsvTable<'s> {
             take(line, &row)?;
         }
         let mut notes = self.notes.clone();
+        if repeated_headers > 0 {
+            let lines = pluralize(repeated_headers, "line");
+            let is = if repeated_headers == 1 { "repeats" } else { "repeat" };
+            notes.push(format!("{lines} below the first {is} the names of the columns: all rows are one table here"));
+        }
+        if let Some(line) = blank.filter(|_| self.has_header) {
+            notes.push(format!("line {line} is blank: what is below it counts as samples too"));
+        }
         if self.unavailable.get() > 0 {
             let scores = pluralize(self.unavailable.get(), "score");
             notes.push(format!("{scores} marked as not available"));
         }
         if let Some((text, number)) = self.converted.get() {
-            notes.push(format!("decimal commas and per cent signs were read: `{text}` is {number}"));
+            let what = match () {
+                () if share_of_most(text).is_some() => "parts of a whole",
+                () if join_thousands(text).is_some() => "blanks between thousands",
+                () => "decimal commas and per cent signs",
+            };
+            notes.push(format!("{what} were read: `{text}` is {number}"));
         }
         Ok(notes)
+    }
+
+    /// The error for rows that belong to another table.
+    fn second_table(&self, line: u64, row: &::csv::ByteRecord) -> ReadError {
+        let cell = |cell: &[u8]| format!("`{}`", printable(&String::from_utf8_lossy(cell)));
+        const CELLS_MAX: usize = 4;
+        let cells: Vec<String> = row.iter().filter(|cell| !cell.is_empty()).take(CELLS_MAX).map(cell).collect();
+        let what = format!("another table seems to begin here: {}", cells.join(", "));
+        let (first, second) = (line.saturating_sub(1), line);
+        let hint =
+            format!("pass on one table at a time: `head -n {first}` keeps the first, `tail -n +{second}` the second");
+        self.source.error(what).at_line(line).hint(hint)
+    }
+
+    /// The error for a row below the first line that holds names of columns, this one among them.
+    pub(super) fn find_names(&self, word: &str) -> Option<ReadError> {
+        let mut reader = builder(self.delimiter).from_reader(&self.bytes[..]);
+        let mut row = ::csv::ByteRecord::new();
+        while reader.read_byte_record(&mut row).ok()? {
+            let start = row.position().map_or(0, |position| position.byte() as usize);
+            let line = row.position().map_or(0, ::csv::Position::line);
+            if start > 0 && row.iter().any(|cell| cell.trim_ascii() == word.as_bytes()) && holds_names(&row) {
+                return Some(self.second_table(line + leading_lines(&self.bytes, start), &row));
+            }
+        }
+        None
     }
 
     /// The value of a cell, given the role of its column.
@@ -334,7 +403,7 @@ impl<'s> CsvTable<'s> {
     }
 
     /// Passes on the records of all rows.
-    fn records(&self, roles: &ColumnRoles, each: &mut RecordConsumer<'_>) -> Result<Vec<String>, ReadError> {
+    pub(super) fn records(&self, roles: &ColumnRoles, each: &mut RecordConsumer<'_>) -> Result<Vec<String>, ReadError> {
         let named = self.names.iter().enumerate().filter(|(_, name)| !name.is_empty());
         let columns: Vec<(usize, ColumnRole)> =
             named.filter_map(|(place, name)| Some((place, roles.of(name)?))).collect();
@@ -351,9 +420,54 @@ impl<'s> CsvTable<'s> {
     }
 }
 
+/// The line ends between two rows that are blank lines.
+fn leading_lines(bytes: &[u8], start: usize) -> u64 {
+    let blank = bytes[start.min(bytes.len())..].iter().take_while(|byte| matches!(byte, b'\n' | b'\r'));
+    blank.filter(|byte| **byte == b'\n').count() as u64
+}
+
+/// True when the row that begins here follows a blank line.
+fn follows_blank_line(bytes: &[u8], start: usize) -> bool {
+    // The end of the row before may have two bytes.
+    let is_half = start > 0 && bytes.get(start - 1) == Some(&b'\r') && bytes.get(start) == Some(&b'\n');
+    start > 0 && leading_lines(bytes, start + usize::from(is_half)) > 0
+}
+
+/// True for a row of names: no number and no outcome, and one of them is what columns are called.
+fn holds_names(row: &::csv::ByteRecord) -> bool {
+    let labels = Labels::default();
+    let cells = || row.iter().map(<[u8]>::trim_ascii).filter(|cell| !cell.is_empty());
+    let is_name = |cell: &[u8]| {
+        let Ok(text) = std::str::from_utf8(cell) else { return false };
+        parse_number(text).is_none() && !text.ends_with('%') && labels.to_float(&Value::from(text)).is_none()
+    };
+    let is_known = |cell: &[u8]| std::str::from_utf8(cell).is_ok_and(is_column_name);
+    cells().count() > 1 && cells().all(is_name) && cells().any(is_known)
+}
+
+/// True for a word that columns are called, and that is no outcome.
+pub(super) fn is_column_name(word: &str) -> bool {
+    const FURTHER: [&str; 8] = ["id", "sample_id", "score", "value", "category", "name", "question", "task"];
+    let is_spelt = |names: &[&str]| names.iter().any(|name| is_spelt_like(word, name));
+    Labels::default().to_float(&Value::from(word)).is_none()
+        && (is_measure(word) || [&FURTHER[..], &IDS, &SCORES, &RUNS, &SCORERS].into_iter().any(is_spelt))
+}
+
 /// True when this content is a table, whatever its columns are.
 pub(super) fn is_table(head: &[u8]) -> bool {
     delimiter_of_id(head).or_else(|| delimiter_of_rows(head)).is_some()
+}
+
+/// The line on which a table begins below a title, a comment or blank lines, if this is one.
+pub(super) fn line_of_table_below(head: &[u8]) -> Option<u64> {
+    const LINES_MAX: usize = 20;
+    let head = without_preamble(head);
+    let starts = memchr::memchr_iter(b'\n', head).map(|end| end + 1).take(LINES_MAX);
+    let is_line = |start: &usize| head[*start..].first().is_some_and(|first| !matches!(first, b'\n' | b'\r'));
+    // A header and two rows.
+    let is_long = |start: &usize| memchr::memchr_iter(b'\n', &head[*start..]).count() > 2;
+    let begins = |(_, start): &(u64, usize)| is_line(start) && is_long(start) && is_table(&head[*start..]);
+    (2..).zip(starts).find(begins).map(|(line, _)| line)
 }
 
 /// What a column without a name is called.
@@ -371,7 +485,9 @@ fn from_markdown(bytes: &[u8]) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(bytes).ok()?;
     let is_rule = |line: &str| {
         let line = line.trim();
-        line.starts_with('|') && line.contains('-') && line.chars().all(|c| matches!(c, '|' | '-' | ':' | ' '))
+        line.starts_with(['|', '+'])
+            && line.contains('-')
+            && line.chars().all(|c| matches!(c, '|' | '-' | ':' | ' ' | '+'))
     };
     let mut rows = text.lines().filter(|line| !line.trim().is_empty());
     let (_, rule) = (rows.next()?, rows.next()?);
@@ -463,19 +579,26 @@ pub(crate) fn cell(role: &ColumnRole, text: &str) -> Value {
     }
 }
 
-/// True for what R, pandas and spreadsheets write where there is no value.
-fn is_not_available(text: &str) -> bool {
-    matches!(text.trim(), "NA" | "N/A" | "n/a" | "#N/A" | "<NA>" | "-" | "–" | "—")
+/// True for what R, pandas and spreadsheets write where there is no value, or where a formula has none.
+pub(super) fn is_not_available(text: &str) -> bool {
+    const ERRORS: [&str; 7] = ["#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!", "#ERROR!"];
+    let text = text.trim();
+    matches!(text, "NA" | "N/A" | "n/a" | "#N/A" | "<NA>" | "-" | "--" | "–" | "—") || ERRORS.contains(&text)
 }
 
 /// A number as spreadsheets write it: with a decimal comma, or as a percentage. A comma that may separate thousands is one
 /// only where it cannot separate cells, as in the tables of countries with decimal commas.
 fn spreadsheet_number(text: &str, delimiter: u8) -> Option<f64> {
     let text = text.trim();
+    if let Some(share) = share_of_most(text) {
+        return Some(share);
+    }
     let (number, scale) = match text.strip_suffix('%') {
         Some(number) => (number.trim_end(), 100.0),
         None => (text, 1.0),
     };
+    let joined = join_thousands(number);
+    let number = joined.as_deref().unwrap_or(number);
     let digits = number.strip_prefix(['-', '+']).unwrap_or(number);
     let point: Cow<'_, str> = match digits.split_once(',') {
         None => number.into(),
@@ -494,6 +617,30 @@ fn spreadsheet_number(text: &str, delimiter: u8) -> Option<f64> {
     point.parse::<f64>().ok().filter(|_| is_plain && is_written_so).map(|number| number / scale)
 }
 
+/// A number without the blanks or apostrophes between its thousands, which nothing else stands for; none if it has none.
+fn join_thousands(number: &str) -> Option<String> {
+    let digits = number.strip_prefix(['-', '+']).unwrap_or(number);
+    let (whole, rest) = digits.find([',', '.']).map_or((digits, ""), |at| digits.split_at(at));
+    let groups: Vec<&str> = whole.split([' ', '\u{a0}', '\u{202f}', '\u{2009}', '\'', '’']).collect();
+    let is_digits = |group: &&str| !group.is_empty() && group.bytes().all(|byte| byte.is_ascii_digit());
+    let is_whole = groups.len() > 1
+        && groups.iter().all(is_digits)
+        && groups[0].len() <= 3
+        && groups[1..].iter().all(|group| group.len() == 3);
+    let sign = &number[..number.len() - digits.len()];
+    is_whole.then(|| format!("{sign}{}{rest}", groups.concat()))
+}
+
+/// How much of the most is reached: `4/5`, `4 of 5`, `4 out of 5`.
+fn share_of_most(text: &str) -> Option<f64> {
+    let parts = [" out of ", " of ", "/"].into_iter().find_map(|mark| text.split_once(mark));
+    let (part, most) = parts?;
+    let is_plain = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let number = |text: &str| Some(text.trim()).filter(|text| is_plain(text))?.parse::<f64>().ok();
+    let (part, most) = (number(part)?, number(most)?);
+    (most > 0.0 && part <= most).then_some(part / most)
+}
+
 /// A text in JSON's quotes.
 fn parse_quoted(text: &str) -> Option<Value> {
     if !text.starts_with('"') {
@@ -503,7 +650,7 @@ fn parse_quoted(text: &str) -> Option<Value> {
 }
 
 /// A number, true, false or null.
-fn scalar(text: &str) -> Option<Value> {
+pub(super) fn scalar(text: &str) -> Option<Value> {
     let first = *text.as_bytes().first()?;
     if first.is_ascii_digit() || matches!(first, b'-' | b'+' | b'.') {
         return match text.parse::<i64>() {
@@ -543,6 +690,12 @@ mod tests {
             ("5", b',', None),
             ("fifty %", b',', None),
             ("1e2%", b',', None),
+            ("1 200", b',', Some(1200.0)),
+            ("12\u{a0}345\u{202f}678,5", b';', Some(12_345_678.5)),
+            ("-1'200.5", b',', Some(-1200.5)),
+            ("1 20", b',', None),
+            ("1200 300", b',', None),
+            ("1 200 points", b',', None),
         ] {
             assert_eq!(spreadsheet_number(text, delimiter), want, "{text}");
         }

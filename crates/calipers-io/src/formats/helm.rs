@@ -5,6 +5,7 @@
 //! are measurements, not scores.
 
 use super::Format;
+use crate::error::printable;
 use crate::json::{self, JsonParts};
 use crate::{FilePlace, ReadError, RecordedFigure, RecordedRun, Shape, Source};
 use calipers_core::{Outcome, Value, pluralize};
@@ -61,6 +62,7 @@ impl Format for Helm {
             read_instance(&mut run, item, &mut doubled)
                 .map_err(|(key, what)| source.error(what).at(FilePlace::Path(format!("[{index}]{key}"))))?;
         }
+        run.notes.extend(note_parts(&items));
         run.notes.extend(
             doubled
                 .into_iter()
@@ -68,6 +70,32 @@ impl Format for Helm {
         );
         Ok(vec![run])
     }
+}
+
+/// Says that instances of several splits, or with changed inputs, are in one run: HELM reports each apart.
+fn note_parts(items: &[Value]) -> Vec<String> {
+    let mut splits: BTreeMap<String, u64> = BTreeMap::new();
+    let mut perturbed = 0;
+    for item in items {
+        perturbed += u64::from(item.part("perturbation").is_some());
+        let stats = item.get("stats").map(|stats| if let Value::List(stats) = stats { &stats[..] } else { &[] });
+        let split = stats.unwrap_or_default().iter().find_map(|stat| stat.part("name")?.text("split"));
+        *splits.entry(split.unwrap_or_default().to_owned()).or_default() += u64::from(split.is_some());
+    }
+    splits.retain(|_, count| *count > 0);
+    let mut notes = Vec::new();
+    if let (true, Some(first)) = (splits.len() > 1, splits.keys().next()) {
+        let counts: Vec<String> = splits.iter().map(|(split, count)| format!("{} {count}", printable(split))).collect();
+        notes.push(format!(
+            "the instances of several splits are together ({}): the condition `split={}` keeps one",
+            counts.join(", "),
+            printable(first)
+        ));
+    }
+    if perturbed > 0 {
+        notes.push(format!("instances with a perturbation count as separate samples: {perturbed}"));
+    }
+    notes
 }
 
 /// `stats.json`: a list of statistics, each with its name in a map of its own.
@@ -129,14 +157,7 @@ fn summary_group(label: &Value) -> String {
 
 /// The task and the model stand in `run_spec.json` of the same folder.
 fn add_spec_beside(source: &Source, run: &mut RecordedRun) {
-    let Some(beside) = source.as_path().and_then(|path| path.parent()).map(|folder| folder.join("run_spec.json"))
-    else {
-        return;
-    };
-    if !beside.is_file() {
-        return;
-    }
-    let spec = Source::path(&beside);
+    let Some(spec) = source.beside("run_spec.json") else { return };
     match spec.read_all().and_then(|bytes| json::parse(&spec.name, &bytes)) {
         Ok(spec) => {
             run.task = spec.text("name").map(str::to_owned);

@@ -187,12 +187,8 @@ fn task_and_date(file_name: &str) -> Option<(&str, &str)> {
 fn add_results_beside(source: &Source, run: &mut RecordedRun) {
     let Some((task, date)) = task_and_date(source.file_name()) else { return };
     run.task = Some(task.to_owned());
-    let Some(folder) = source.as_path().and_then(|path| path.parent()) else { return };
-    let beside = folder.join(format!("results_{date}.json"));
-    if !beside.is_file() {
-        return;
-    }
-    match read_results(&Source::path(&beside)) {
+    let Some(beside) = source.beside(&format!("results_{date}.json")) else { return };
+    match read_results(&beside) {
         Ok(runs) => {
             if let Some(found) = runs.into_iter().find(|found| found.task == run.task) {
                 run.model = found.model;

@@ -4,12 +4,18 @@ mod adk;
 mod agentv;
 mod alpaca_eval;
 mod any_table;
+mod arrow_quick;
+mod arrow_rows;
+mod arrow_stream;
 mod arrow_table;
 mod attempt_texts;
 mod bfcl;
 pub(crate) mod csv;
+mod csv_fast;
 mod deepeval;
 mod every_eval_ever;
+mod fact_path;
+mod factors;
 mod harbor;
 mod helm;
 pub(crate) mod inspect;
@@ -31,16 +37,18 @@ mod record_tree;
 mod recorded_errors;
 mod recorded_run;
 mod run_columns;
+mod run_part;
+mod score_labels;
 mod summary_record;
 mod swe_bench;
 mod tau2;
 mod waza;
 
 pub use any_table::explain_unmeasured;
-pub use attempt_texts::{AttemptTexts, read_texts};
+pub use attempt_texts::{AttemptDetail, AttemptTexts, read_attempt_detail, read_texts};
 pub(crate) use csv::cell;
 pub use inspect::InspectLog;
-pub use inspect::sample_place;
+pub use inspect::{CONTENT, sample_place};
 pub(crate) use inspect::{SampleText, write_archive, write_document};
 pub(crate) use native::{ColumnRole, facts as native_facts, parse_embedded};
 pub use projection::Projection;
@@ -88,6 +96,8 @@ pub trait Format: Sync {
 pub struct StreamedTable {
     /// What was read as what, as in [`RecordedRun`].
     pub columns: Vec<(String, String)>,
+    /// What to know about it, as in [`RecordedRun`].
+    pub notes: Vec<String>,
 }
 
 /// Receives the shards of a table as they are read: the part of the table that a shard belongs to, and its samples. The
@@ -100,6 +110,7 @@ pub type ShardSink<'s> = dyn Fn(usize, Samples) -> bool + Sync + 's;
 pub fn formats() -> Vec<&'static dyn Format> {
     vec![
         &inspect::Inspect,
+        &run_part::RunPart,
         &promptfoo::Promptfoo,
         &deepeval::DeepEval,
         &every_eval_ever::EveryEvalEver,
@@ -111,6 +122,7 @@ pub fn formats() -> Vec<&'static dyn Format> {
         &waza::Waza,
         &agentv::Agentv,
         &parquet::Parquet,
+        &arrow_stream::ArrowStream,
         &lighteval::Lighteval,
         &helm::Helm,
         &alpaca_eval::AlpacaEval,
@@ -127,6 +139,7 @@ pub fn formats() -> Vec<&'static dyn Format> {
 pub fn read(source: &Source, format: Option<&str>) -> Result<Vec<RecordedRun>, ReadError> {
     let format = choose(source, format)?;
     let mut runs = name_runs(format.read(source)?, source, format)?;
+    source.check_arrived()?;
     for run in &mut runs {
         let samples = std::mem::take(&mut run.samples);
         note_repeats(&mut run.notes, samples.deliveries() - samples.attempts());
@@ -151,11 +164,13 @@ pub fn read_as(
     wanted: &Projection,
 ) -> Result<Vec<RecordedRun<Shards>>, ReadError> {
     let mut runs = name_runs(format.read_shards(source, wanted)?, source, format)?;
+    source.check_arrived()?;
     let has_repeats = |run: &RecordedRun<Shards>| run.samples.iter().any(Samples::has_repeats);
     if runs.iter().any(has_repeats) {
         // Two deliveries that differ only in a column that was not asked for are still two.
         if *wanted != Projection::everything() {
             runs = name_runs(format.read_shards(source, &Projection::everything())?, source, format)?;
+            source.check_arrived()?;
         }
         for run in &mut runs {
             let deliveries: usize = run.samples.iter().map(Samples::deliveries).sum();
@@ -236,7 +251,13 @@ pub fn choose(source: &Source, format: Option<&str>) -> Result<&'static dyn Form
             Err(source.error(what).hint("JSON, JSON Lines, CSV and Parquet are tables"))
         }
         None => {
-            let hint = format!("the formats are {}; choose one", format_names());
+            if let Some(line) = csv::line_of_table_below(&shape.head) {
+                return Err(any_table::header_below(source, line));
+            }
+            let is_text = std::str::from_utf8(&shape.head).is_ok() && !shape.head.contains(&0);
+            let cells = "in a table, commas, semicolons, tabs or bars are between the cells; ";
+            let cells = if is_text { cells } else { "" };
+            let hint = format!("{cells}the formats are {}; choose one", format_names());
             Err(source.error("the format of the content is unknown").hint(hint).with_remedy(Remedy::NameFormat))
         }
     }
@@ -244,7 +265,12 @@ pub fn choose(source: &Source, format: Option<&str>) -> Result<&'static dyn Form
 
 /// True for the formats whose columns can be named.
 fn is_table(format: &dyn Format) -> bool {
-    matches!(format.name(), "native" | "csv" | "parquet")
+    matches!(format.name(), "native" | "csv" | "parquet" | "arrow")
+}
+
+/// The name of a format as it stands in runs, if there is one of this name.
+pub(crate) fn known_name(name: &str) -> Option<&'static str> {
+    formats().iter().map(|format| format.name()).chain([""]).find(|known| *known == name)
 }
 
 fn format_names() -> String {

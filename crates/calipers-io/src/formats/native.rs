@@ -2,6 +2,7 @@
 //! columns.
 
 use super::any_table::{self, TableReading};
+use super::fact_path::NestedFact;
 use super::line_blocks::LineBlocks;
 use super::native_fast::FlatRecords;
 use super::{Format, note_repeats};
@@ -120,6 +121,7 @@ impl<'w> RunRows<'w> {
         }
         let rows = &mut self.runs[self.last];
         rows.records += 1;
+        record.take_out(self.wanted.nested());
         record.leave_out_unwanted(&rows.samples, self.wanted);
         record.push(&mut rows.samples)
     }
@@ -182,9 +184,25 @@ pub(crate) fn check_runs(
     Ok(runs.into_iter().map(|(_, run)| run).collect())
 }
 
+/// What is wrong with a record that names no sample.
+pub(super) const NO_ID: &str = "the record has no `id`";
+
+/// True for the message about a column that should hold true or false, and holds a word.
+fn is_word_for_flag(what: &str) -> bool {
+    what.ends_with("(a string), not true or false")
+}
+
 /// The error for a record that cannot be taken in.
 pub(crate) fn record_error(source: &Source, what: String, place: FilePlace) -> ReadError {
-    let hint = "see docs/formats/native.md for the columns of a record";
+    let hint = match () {
+        () if what == NO_ID => "give it one; if it sums up others and is no sample, remove it".to_owned(),
+        () if what.starts_with("`id` is") && what.contains("(a number)") => "write it as text, in quotes".to_owned(),
+        () if is_word_for_flag(&what) => {
+            let name = what.split('`').nth(1).unwrap_or("correct");
+            format!("if it is a label, read the column as a score, `score={name}`, and say what the label counts")
+        }
+        () => "see docs/formats/native.md for the columns of a record".to_owned(),
+    };
     source.error(what).at(place).hint(hint)
 }
 
@@ -701,6 +719,18 @@ impl NativeRecord {
         }
     }
 
+    /// Adds facts from inside maps of metadata, by the names of their paths.
+    fn take_out(&mut self, facts: &[NestedFact]) {
+        for fact in facts {
+            // A column of that name comes first.
+            if !self.metadata.iter().any(|(name, _)| *name == fact.name)
+                && let Some(value) = fact.find(&self.metadata)
+            {
+                self.metadata.push((fact.name.clone(), value));
+            }
+        }
+    }
+
     /// Leaves out names that were not asked for, where records have very many: a column for each would take the memory of
     /// all records times all names.
     fn leave_out_unwanted(&mut self, samples: &Samples, wanted: &Projection) {
@@ -715,7 +745,8 @@ impl NativeRecord {
         }
         let mut room = NAMES_MAX.saturating_sub(kept);
         let mut is_kept = |name: &Arc<str>| {
-            let is_kept = wanted.has(name) || samples.has_column(name) || room > 0;
+            let is_nested = wanted.nested().iter().any(|fact| fact.name == *name);
+            let is_kept = wanted.has(name) || is_nested || samples.has_column(name) || room > 0;
             room = room.saturating_sub(1);
             is_kept
         };
@@ -777,7 +808,7 @@ impl NativeRecord {
                 id
             }
             (Some(id), None) | (None, Some(id)) => id,
-            (None, None) => return Err("the record has no `id`".into()),
+            (None, None) => return Err(NO_ID.into()),
         };
         if let Some(name) = contradicted(&self.metadata).or_else(|| contradicted(&self.fields)) {
             return Err(contradiction(&name));
@@ -881,10 +912,12 @@ fn wrong(name: &str, value: &Value, want: &str) -> String {
     )
 }
 
-/// Text that holds a JSON list or map counts as that list or map: tables have no other way to write one.
+/// Text that holds a list or map, in JSON or as Python prints it, counts as that list or map: tables have no other way to write one.
 pub(crate) fn unfold(value: Value) -> Value {
     match &value {
-        Value::Text(text) => parse_embedded(text).unwrap_or(value),
+        Value::Text(text) if text.trim_start().starts_with(['{', '[']) => {
+            parse_embedded(text).or_else(|| json::python_literal::parse(text)).unwrap_or(value)
+        }
         _ => value,
     }
 }

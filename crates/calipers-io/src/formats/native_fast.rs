@@ -6,11 +6,12 @@
 //! block again line by line. So this file has no messages, and must never accept what the other refuses or read it
 //! differently; tests compare the two.
 
+use super::fact_path::NestedFact;
 use super::native::{ColumnRole, RowsOfRun};
 use crate::Projection;
 use crate::columns::ColumnRoles;
 use crate::json::find;
-use calipers_core::{Cells, Samples, Table, Value};
+use calipers_core::{Cells, PackedText, Samples, Table, Value};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -39,11 +40,13 @@ struct RecordColumn {
 struct RecordKey {
     first: u64,
     text: Box<str>,
+    /// As most files write it, before a value.
+    written: Box<[u8]>,
 }
 
 impl RecordKey {
     fn new(text: &str) -> Self {
-        Self { first: first_bytes(text), text: text.into() }
+        Self { first: first_bytes(text), text: text.into(), written: format!("\"{text}\":").into_bytes().into() }
     }
 
     fn is(&self, first: u64, text: &str) -> bool {
@@ -56,11 +59,13 @@ fn first_bytes(text: &str) -> u64 {
 }
 
 /// The map that a key stands in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Within {
     Record,
     Scores,
     Metadata,
+    /// A map of metadata in which facts are looked for, with the keys that lead to it.
+    Fact(Arc<[Arc<str>]>),
 }
 
 /// Where the values of a column go.
@@ -74,11 +79,51 @@ enum ColumnSlot {
     /// They are not flat.
     Unusual,
     Score(ScoreColumn),
-    Fact(Arc<str>, Cells),
+    Fact(Arc<str>, FactCells),
     Number(Arc<str>, Cells),
     Flag(Arc<str>, Cells),
     Label(Arc<str>, Cells),
     Run(Arc<str>, Cells),
+}
+
+/// Facts of rows. Short texts wait for others, which are looked up together with them.
+struct FactCells {
+    cells: Cells,
+    waiting: Vec<PackedText>,
+}
+
+impl Default for FactCells {
+    fn default() -> Self {
+        Self { cells: Cells::labels(), waiting: Vec::new() }
+    }
+}
+
+impl FactCells {
+    const WAITING_MAX: usize = 256;
+
+    fn push(&mut self, row: u32, token: Token<'_>) -> Option<()> {
+        let rows = self.cells.len() + self.waiting.len();
+        if let Token::Text(text) = &token
+            && rows == row as usize
+            && let Some(packed) = PackedText::new(text)
+        {
+            self.waiting.push(packed);
+            if self.waiting.len() == Self::WAITING_MAX {
+                self.settle();
+            }
+            return Some(());
+        }
+        push(self.settle(), row, token)
+    }
+
+    /// The cells with all that waits.
+    fn settle(&mut self) -> &mut Cells {
+        if !self.waiting.is_empty() {
+            self.cells.extend_packed(&self.waiting);
+            self.waiting.clear();
+        }
+        &mut self.cells
+    }
 }
 
 struct ScoreColumn {
@@ -91,7 +136,7 @@ struct ScoreColumn {
 }
 
 /// A value that is not skipped.
-enum Token<'a> {
+pub(super) enum Token<'a> {
     Null,
     Bool(bool),
     Int(i64),
@@ -112,6 +157,9 @@ impl Token<'_> {
         Some(())
     }
 }
+
+/// A column whose values are not flat.
+pub(super) struct NotFlat;
 
 /// Keys are searched linearly, so there must not be many.
 const COLUMNS_MAX: usize = 256;
@@ -147,6 +195,62 @@ impl<'w> FlatRecords<'w> {
         self.row as usize
     }
 
+    /// Adds a column of this name for a table whose rows all have the same columns, and says where it is; nothing if it is not needed.
+    /// Fails if its values are not flat, or another column leads to the same place.
+    pub(super) fn add_column(&mut self, name: &str) -> Result<Option<usize>, NotFlat> {
+        let slot = self.slot(&Within::Record, name).ok_or(NotFlat)?;
+        let is_needed = match slot {
+            ColumnSlot::Nowhere(_) => false,
+            ColumnSlot::Map(_) | ColumnSlot::Unusual => return Err(NotFlat),
+            _ => true,
+        };
+        self.columns.push(RecordColumn { within: Within::Record, key: RecordKey::new(name), slot, rows: 0 });
+        Ok(is_needed.then_some(self.columns.len() - 1))
+    }
+
+    /// Takes in the value that the row being read has in a column.
+    pub(super) fn take(&mut self, place: usize, token: Token<'_>) -> Option<()> {
+        let row = self.row;
+        match (&mut self.columns[place].slot, token) {
+            // Where facts are looked for, something else than a map may stand.
+            (ColumnSlot::Map(Within::Fact(_)), Token::Bool(_) | Token::Int(_) | Token::Float(_) | Token::Null) => {}
+            (ColumnSlot::Score(score), token) => return score.push(row, token),
+            (ColumnSlot::Id, Token::Int(id)) => self.table.push_number(id),
+            (ColumnSlot::Id, Token::Text(id)) if !id.trim().is_empty() => self.table.push_text(&id),
+            (ColumnSlot::Id, _) => return None,
+            (_, Token::Null) => {}
+            (ColumnSlot::Epoch, Token::Int(epoch @ 0..=EPOCH_MAX)) => self.epochs.push(epoch as u32),
+            (ColumnSlot::Error, Token::Text(text)) if self.errors.last().is_none_or(|(last, _)| *last < row) => {
+                if !text.trim().is_empty() {
+                    self.errors.push((row, text.into_owned()));
+                }
+            }
+            (ColumnSlot::Error, Token::Bool(false)) => {}
+            (ColumnSlot::Fact(_, facts), token) => facts.push(row, token)?,
+            (ColumnSlot::Label(_, cells), token) => push(cells, row, token)?,
+            (ColumnSlot::Number(_, cells), Token::Int(i)) => push(cells, row, Token::Float(i as f64))?,
+            (ColumnSlot::Number(_, cells), token @ Token::Float(_)) => push(cells, row, token)?,
+            (ColumnSlot::Flag(_, cells), token @ Token::Bool(_)) => push(cells, row, token)?,
+            // An empty name is none, and a long text is an error; numbers have their own way to print.
+            (ColumnSlot::Run(_, cells), Token::Text(text)) if !text.trim().is_empty() && text.len() <= 200 => {
+                push(cells, row, Token::Text(text))?;
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+
+    /// Ends the row being read; nothing if something is missing in it.
+    pub(super) fn end_row(&mut self) -> Option<()> {
+        self.fill_scores()?;
+        if self.errors.last().is_some_and(|(row, _)| *row == self.row) {
+            self.drop_empty_scores();
+        }
+        self.row += 1;
+        let is_numbered = self.epochs.len() == self.rows() || self.epochs.is_empty();
+        (self.table.rows() == self.rows() && is_numbered).then_some(())
+    }
+
     /// Forgets all rows from this one on.
     fn go_back(&mut self, row: u32) {
         let rows = row as usize;
@@ -157,8 +261,8 @@ impl<'w> FlatRecords<'w> {
             column.rows = column.rows.min(row);
             match &mut column.slot {
                 ColumnSlot::Score(score) => score.go_back(row),
-                ColumnSlot::Fact(_, cells)
-                | ColumnSlot::Number(_, cells)
+                ColumnSlot::Fact(_, facts) => facts.settle().truncate(rows),
+                ColumnSlot::Number(_, cells)
                 | ColumnSlot::Flag(_, cells)
                 | ColumnSlot::Label(_, cells)
                 | ColumnSlot::Run(_, cells) => {
@@ -170,7 +274,7 @@ impl<'w> FlatRecords<'w> {
     }
 
     /// Where the values under a new key go; `None` if two keys lead to the same place.
-    fn slot(&self, within: Within, key: &str) -> Option<ColumnSlot> {
+    fn slot(&self, within: &Within, key: &str) -> Option<ColumnSlot> {
         let role = match within {
             Within::Record => match self.roles.of(key) {
                 Some(role) => role,
@@ -178,6 +282,7 @@ impl<'w> FlatRecords<'w> {
             },
             Within::Scores => ColumnRole::Score(key.into()),
             Within::Metadata => ColumnRole::Fact(key.into()),
+            Within::Fact(outer) => return self.slot_inside(outer, key),
         };
         let cells = Cells::default;
         let slot = match role {
@@ -187,7 +292,8 @@ impl<'w> FlatRecords<'w> {
             ColumnRole::Scores => ColumnSlot::Map(Within::Scores),
             ColumnRole::Metadata => ColumnSlot::Map(Within::Metadata),
             ColumnRole::Score(scorer) => ColumnSlot::Score(ScoreColumn::new(scorer)),
-            ColumnRole::Fact(name) if self.wanted.has(&name) => ColumnSlot::Fact(name, Cells::labels()),
+            ColumnRole::Fact(name) if self.wanted.has(&name) => ColumnSlot::Fact(name, FactCells::default()),
+            ColumnRole::Fact(name) if self.wanted.looks_into(&name) => ColumnSlot::Map(Within::Fact([name].into())),
             ColumnRole::Number(name) if self.wanted.has(&name) => ColumnSlot::Number(name, cells()),
             ColumnRole::Flag(name) if self.wanted.has(&name) => ColumnSlot::Flag(name, cells()),
             ColumnRole::Label(name) if self.wanted.has(&name) => ColumnSlot::Label(name, cells()),
@@ -201,6 +307,25 @@ impl<'w> FlatRecords<'w> {
         };
         let is_taken = self.columns.iter().any(|column| column.slot.is_same_place(&slot));
         (!is_taken).then_some(slot)
+    }
+
+    /// The same for a key inside a map of metadata.
+    fn slot_inside(&self, outer: &[Arc<str>], key: &str) -> Option<ColumnSlot> {
+        let here = |keys: &[Arc<str>]| match keys.split_at_checked(outer.len()) {
+            Some((before, [next, rest @ ..])) if before == outer && **next == *key => Some(rest.is_empty()),
+            _ => None,
+        };
+        let fits = |fact: &&NestedFact| here(&fact.keys).is_some();
+        let mut fitting = self.wanted.nested().iter().filter(fits).peekable();
+        let Some(first) = fitting.peek().copied() else { return Some(ColumnSlot::Nowhere(None)) };
+        let slot = match here(&first.keys) {
+            Some(true) => ColumnSlot::Fact(first.name.clone(), FactCells::default()),
+            _ => ColumnSlot::Map(Within::Fact(first.keys[..=outer.len()].into())),
+        };
+        // A map where another record has a value is for the other reader.
+        let is_one_kind = fitting.all(|fact| here(&fact.keys) == here(&first.keys));
+        let is_taken = self.columns.iter().any(|column| column.slot.is_same_place(&slot));
+        (is_one_kind && !is_taken).then_some(slot)
     }
 
     /// A record without the column that was named for a scorer is unscored.
@@ -248,8 +373,9 @@ impl<'w> FlatRecords<'w> {
         for column in self.columns {
             match column.slot {
                 ColumnSlot::Score(score) => score.add_to(&mut table, rows),
-                ColumnSlot::Fact(name, cells) => {
-                    if let Some(cells) = pad_cells(cells, rows) {
+                ColumnSlot::Fact(name, mut facts) => {
+                    facts.settle();
+                    if let Some(cells) = pad_cells(facts.cells, rows) {
                         table.metadata(name, cells);
                     }
                 }
@@ -341,33 +467,30 @@ impl<'a> Lines<'a, '_, '_> {
 
     /// One line.
     fn record(&mut self) -> Option<()> {
-        let errors = self.flat.errors.len();
         self.next = 0;
-        self.entries(Within::Record)?;
+        self.entries(&Within::Record)?;
         self.skip_blanks();
         let is_end = matches!(self.peek(), Some(b'\n') | None);
-        let flat = &mut *self.flat;
-        flat.fill_scores()?;
-        if flat.errors.len() > errors {
-            flat.drop_empty_scores();
-        }
-        flat.row += 1;
-        let is_numbered = flat.epochs.len() == flat.rows() || flat.epochs.is_empty();
-        (is_end && flat.table.rows() == flat.rows() && is_numbered).then_some(())
+        self.flat.end_row().filter(|()| is_end)
     }
 
     /// The entries of a map.
-    fn entries(&mut self, within: Within) -> Option<()> {
+    fn entries(&mut self, within: &Within) -> Option<()> {
         self.expect(b'{')?;
         if self.expect(b'}').is_some() {
             return Some(());
         }
         loop {
             self.skip_blanks();
-            let Cow::Borrowed(key) = self.string()? else { return None };
-            self.expect(b':')?;
+            let place = match self.next_column(within) {
+                Some(place) => place,
+                None => {
+                    let Cow::Borrowed(key) = self.string()? else { return None };
+                    self.expect(b':')?;
+                    self.column(within, key)?
+                }
+            };
             self.skip_blanks();
-            let place = self.column(within, key)?;
             self.next = place + 1;
             self.value(place)?;
             if self.expect(b',').is_none() {
@@ -376,9 +499,17 @@ impl<'a> Lines<'a, '_, '_> {
         }
     }
 
-    fn column(&mut self, within: Within, key: &str) -> Option<usize> {
+    /// Skips the key of the column that most likely comes next, if it is there. Keys of columns have no escapes.
+    fn next_column(&mut self, within: &Within) -> Option<usize> {
+        let next = self.flat.columns.get(self.next).filter(|next| next.within == *within)?;
+        let found = self.text.as_bytes().get(self.at..)?.starts_with(&next.key.written);
+        self.at += if found { next.key.written.len() } else { 0 };
+        found.then_some(self.next)
+    }
+
+    fn column(&mut self, within: &Within, key: &str) -> Option<usize> {
         let first = first_bytes(key);
-        let is_it = |column: &RecordColumn| column.within == within && column.key.is(first, key);
+        let is_it = |column: &RecordColumn| column.key.is(first, key) && column.within == *within;
         let columns = &mut self.flat.columns;
         if columns.get(self.next).is_some_and(is_it) {
             return Some(self.next);
@@ -390,7 +521,7 @@ impl<'a> Lines<'a, '_, '_> {
             return None;
         }
         let slot = self.flat.slot(within, key)?;
-        self.flat.columns.push(RecordColumn { within, key: RecordKey::new(key), slot, rows: 0 });
+        self.flat.columns.push(RecordColumn { within: within.clone(), key: RecordKey::new(key), slot, rows: 0 });
         Some(self.flat.columns.len() - 1)
     }
 
@@ -405,36 +536,11 @@ impl<'a> Lines<'a, '_, '_> {
             return self.skip(0);
         }
         let token = self.token()?;
-        let flat = &mut *self.flat;
-        let row = flat.row;
-        match (&mut flat.columns[place].slot, token) {
-            (ColumnSlot::Map(within), Token::Map) => {
-                let within = *within;
-                return self.entries(within);
-            }
-            (ColumnSlot::Score(score), token) => return score.push(row, token),
-            (ColumnSlot::Id, Token::Int(id)) => flat.table.push_number(id),
-            (ColumnSlot::Id, Token::Text(id)) if !id.trim().is_empty() => flat.table.push_text(&id),
-            (ColumnSlot::Id, _) => return None,
-            (_, Token::Null) => {}
-            (ColumnSlot::Epoch, Token::Int(epoch @ 0..=EPOCH_MAX)) => flat.epochs.push(epoch as u32),
-            (ColumnSlot::Error, Token::Text(text)) if flat.errors.last().is_none_or(|(last, _)| *last < row) => {
-                if !text.trim().is_empty() {
-                    flat.errors.push((row, text.into_owned()));
-                }
-            }
-            (ColumnSlot::Error, Token::Bool(false)) => {}
-            (ColumnSlot::Fact(_, cells) | ColumnSlot::Label(_, cells), token) => push(cells, row, token)?,
-            (ColumnSlot::Number(_, cells), Token::Int(i)) => push(cells, row, Token::Float(i as f64))?,
-            (ColumnSlot::Number(_, cells), token @ Token::Float(_)) => push(cells, row, token)?,
-            (ColumnSlot::Flag(_, cells), token @ Token::Bool(_)) => push(cells, row, token)?,
-            // An empty name is none, and a long text is an error; numbers have their own way to print.
-            (ColumnSlot::Run(_, cells), Token::Text(text)) if !text.trim().is_empty() && text.len() <= 200 => {
-                push(cells, row, Token::Text(text))?;
-            }
-            _ => return None,
+        if let (ColumnSlot::Map(within), Token::Map) = (&self.flat.columns[place].slot, &token) {
+            let within = within.clone();
+            return self.entries(&within);
         }
-        Some(())
+        self.flat.take(place, token)
     }
 
     fn token(&mut self) -> Option<Token<'a>> {
@@ -637,7 +743,7 @@ struct NumberShape {
 }
 
 /// Powers of ten that floats hold exactly.
-const TENS: [f64; 23] = [
+pub(super) const TENS: [f64; 23] = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20,
     1e21, 1e22,
 ];

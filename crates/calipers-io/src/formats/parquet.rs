@@ -5,7 +5,7 @@
 
 use super::any_table::{self, TableReading};
 use super::native::{self, ColumnRole, NativeRecord, RecordConsumer, RowsOfRun};
-use super::{Format, ShardSink, StreamedTable, lighteval, parquet_columns, summary_record};
+use super::{Format, ShardSink, StreamedTable, lighteval, parquet_columns};
 use crate::catch_panic::read_catching_panic;
 use crate::columns::ColumnRoles;
 use crate::error::printable;
@@ -21,6 +21,7 @@ use ::parquet::record::{Field, Row};
 use ::parquet::schema::types::{ColumnDescriptor, Type, TypePtr};
 use bytes::{Buf, Bytes};
 use calipers_core::{Shards, Value};
+use calipers_store::{Object, ObjectReader};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
@@ -58,12 +59,13 @@ impl Format for Parquet {
     fn stream(&self, source: &Source, wanted: &Projection, sink: &ShardSink<'_>) -> Option<StreamedTable> {
         let read = || {
             let file = open(source)?;
-            let Some(roles) = any_table::to_stream(source, &file, wanted)? else { return Ok(None) };
+            let Some(table) = any_table::to_stream(source, &file, wanted)? else { return Ok(None) };
             drop(file);
-            let keep =
-                |part: usize, rows: RowsOfRun| !summary_record::may_be_in(&rows.samples) && sink(part, rows.samples);
-            let rows = parquet_columns::read(source, &roles, wanted, &keep);
-            Ok(rows.map(|_| StreamedTable { columns: roles.shown.clone() }))
+            let keep = |part: usize, rows: RowsOfRun| {
+                table.check_part(rows.samples).is_some_and(|samples| sink(part, samples))
+            };
+            let rows = parquet_columns::read(source, &table.roles, &table.wanted, &keep);
+            Ok(rows.map(|_| table.finish()))
         };
         read_catching_panic(source, WHAT, read).ok().flatten()
     }
@@ -122,6 +124,7 @@ pub(crate) fn parquet_error(source: &Source, error: &ParquetError) -> ReadError 
 /// A file that cannot be read beyond its end, so that a damaged length does not allocate memory.
 pub(crate) enum BoundedFile {
     File(File, u64, Option<Arc<AtomicU64>>),
+    Object(Arc<Object>, u64, Option<Arc<AtomicU64>>),
     Bytes(Bytes),
 }
 
@@ -140,7 +143,7 @@ impl BoundedFile {
 impl Length for BoundedFile {
     fn len(&self) -> u64 {
         match self {
-            Self::File(_, length, _) => *length,
+            Self::File(_, length, _) | Self::Object(_, length, _) => *length,
             Self::Bytes(bytes) => bytes.len() as u64,
         }
     }
@@ -157,6 +160,11 @@ impl ChunkReader for BoundedFile {
                 file.seek(SeekFrom::Start(start))?;
                 Ok(Box::new(BufReader::new(file)))
             }
+            Self::Object(object, ..) => {
+                let mut reader = ObjectReader::new(object.clone());
+                reader.seek(SeekFrom::Start(start))?;
+                Ok(Box::new(BufReader::new(reader)))
+            }
             Self::Bytes(bytes) => Ok(Box::new(bytes.slice(start as usize..).reader())),
         }
     }
@@ -170,6 +178,12 @@ impl ChunkReader for BoundedFile {
                 }
                 file.get_bytes(start, length)
             }
+            Self::Object(object, _, counter) => {
+                if let Some(counter) = counter {
+                    counter.fetch_add(length as u64, Ordering::Relaxed);
+                }
+                object.bytes(start..start + length as u64).map_err(|error| ParquetError::External(Box::new(error)))
+            }
             Self::Bytes(bytes) => Ok(bytes.slice(start as usize..start as usize + length)),
         }
     }
@@ -177,6 +191,14 @@ impl ChunkReader for BoundedFile {
 
 impl BoundedFile {
     pub(super) fn open(source: &Source) -> Result<Self, ReadError> {
+        if let Some(object) = source.remote() {
+            let length = source.stored_len()?;
+            let is_plain = object.bytes(0..length.min(4)).is_ok_and(|magic| magic == MAGIC);
+            return Ok(match is_plain {
+                true => Self::Object(object.clone(), length, source.counter()),
+                false => Self::Bytes(source.read_all()?.into()),
+            });
+        }
         let Some(path) = source.as_path() else { return Ok(Self::Bytes(source.read_all()?.into())) };
         let mut file = File::open(path).map_err(|error| source.unreadable(&error))?;
         let length = file.metadata().map_err(|error| source.unreadable(&error))?.len();
@@ -318,7 +340,12 @@ pub(super) fn projection(root: &Type, fields: Vec<TypePtr>) -> ParquetResult<Typ
 
 /// True for a fact whose columns hold long text.
 pub(super) fn is_long_text(metadata: &ParquetMetaData, role: &ColumnRole, leaves: &[usize]) -> bool {
-    matches!(role, ColumnRole::Fact(_)) && bytes_a_row(metadata, leaves) > FACT_BYTES_MAX
+    matches!(role, ColumnRole::Fact(_)) && is_long(metadata, leaves)
+}
+
+/// True for columns with more text per row than a fact has.
+pub(super) fn is_long(metadata: &ParquetMetaData, leaves: &[usize]) -> bool {
+    bytes_a_row(metadata, leaves) > FACT_BYTES_MAX
 }
 
 fn bytes_a_row(metadata: &ParquetMetaData, leaves: &[usize]) -> i64 {
@@ -520,7 +547,7 @@ pub(crate) fn value(field: &Field) -> Value {
             text.parse::<f64>().map_or_else(|_| text.as_str().into(), Value::from)
         }
         Field::Str(text) => text.as_str().into(),
-        Field::Bytes(bytes) => String::from_utf8_lossy(bytes.data()).into_owned().into(),
+        Field::Bytes(bytes) => text_of_bytes(bytes.data()).into(),
         Field::Group(row) => {
             Value::Map(row.get_column_iter().map(|(name, field)| (name.as_str().into(), value(field))).collect())
         }
@@ -529,6 +556,14 @@ pub(crate) fn value(field: &Field) -> Value {
             let text = |key: &Field| value(key).to_string().into();
             Value::Map(map.entries().iter().map(|(key, field)| (text(key), value(field))).collect())
         }
+    }
+}
+
+/// Bytes as text. Those that are none are written in hexadecimal digits, so that different ones stay different.
+fn text_of_bytes(bytes: &[u8]) -> String {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text.to_owned(),
+        Err(_) => bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
     }
 }
 

@@ -43,6 +43,7 @@ pub(super) fn read(
     let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
     let metadata = ArrowReaderMetadata::load(&BoundedFile::open(source).ok()?, options.clone()).ok()?;
     let columns = ParquetColumns::choose(&metadata, roles, wanted)?;
+    source.expect(|| columns.ranges(metadata.metadata()));
     let metadata = ArrowReaderMetadata::try_new(
         metadata.metadata().clone(),
         options.with_schema(Arc::new(columns.schema(&metadata))),
@@ -101,6 +102,17 @@ impl ParquetColumns {
             ParquetColumn { place, role, is_coded }
         });
         Some(Self(columns.collect()))
+    }
+
+    /// Where the columns stand in the file.
+    fn ranges(&self, metadata: &ParquetMetaData) -> Vec<std::ops::Range<u64>> {
+        let of_group = |group: usize| {
+            self.0.iter().map(move |column| {
+                let (start, length) = metadata.row_group(group).column(column.place).byte_range();
+                start..start.saturating_add(length)
+            })
+        };
+        (0..metadata.num_row_groups()).flat_map(of_group).collect()
     }
 
     /// The types to read the columns as: texts in dictionaries stay there.
@@ -182,6 +194,8 @@ pub(super) fn choose_columns(
     for (place, field) in fields.iter().enumerate() {
         let Some(role) = roles.of(field.name()) else { continue };
         let is_wanted = match &role {
+            // What is inside of it is for the other reader.
+            ColumnRole::Fact(name) if wanted.looks_into(name) => return None,
             ColumnRole::Fact(name) | ColumnRole::Number(name) | ColumnRole::Flag(name) | ColumnRole::Label(name) => {
                 wanted.has(name)
             }

@@ -1,5 +1,7 @@
 //! Which columns of a file are needed.
 
+use super::fact_path::NestedFact;
+use calipers_core::{Error, StateReader, StateWriter, Stored, damaged};
 use std::collections::BTreeSet;
 
 /// The columns to read besides names, attempts, errors and scores, which are always read, and whether to read the
@@ -21,20 +23,23 @@ pub struct Projection {
     columns: Option<BTreeSet<String>>,
     /// Read if present; no error if absent.
     optional: BTreeSet<String>,
+    /// Facts inside maps of metadata, read if present.
+    nested: Vec<NestedFact>,
     answers: bool,
+    content: bool,
 }
 
 impl Projection {
     /// All columns, answers and explanations.
     #[must_use]
     pub fn everything() -> Self {
-        Self { columns: None, optional: BTreeSet::new(), answers: true }
+        Self { columns: None, optional: BTreeSet::new(), nested: Vec::new(), answers: true, content: false }
     }
 
     /// These columns only.
     pub fn only<S: Into<String>>(columns: impl IntoIterator<Item = S>) -> Self {
         let columns = Some(columns.into_iter().map(Into::into).collect());
-        Self { columns, optional: BTreeSet::new(), answers: false }
+        Self { columns, optional: BTreeSet::new(), nested: Vec::new(), answers: false, content: false }
     }
 
     /// These columns, and those that records without scores are measured by: `correct` and `passed`.
@@ -55,6 +60,28 @@ impl Projection {
         self
     }
 
+    /// Adds facts inside maps of metadata, which are read if present.
+    #[must_use]
+    pub(crate) fn and_nested(mut self, facts: impl IntoIterator<Item = NestedFact>) -> Self {
+        self.nested.extend(facts);
+        self
+    }
+
+    /// The facts inside maps of metadata that are wanted.
+    pub(crate) fn nested(&self) -> &[NestedFact] {
+        &self.nested
+    }
+
+    /// True when something inside this metadata is wanted, whether it is wanted itself or not.
+    pub(crate) fn looks_into(&self, fact: &str) -> bool {
+        self.nested.iter().any(|nested| *nested.keys[0] == *fact)
+    }
+
+    /// The columns that are asked for by their names.
+    pub(crate) fn asked(&self) -> impl Iterator<Item = &str> {
+        self.columns.iter().flatten().map(String::as_str)
+    }
+
     /// With the answers and explanations of scores.
     #[must_use]
     pub fn with_answers(self) -> Self {
@@ -65,6 +92,17 @@ impl Projection {
     #[must_use]
     pub(crate) fn without_answers(self) -> Self {
         Self { answers: false, ..self }
+    }
+
+    /// With the [fingerprint of what each sample asks](crate::CONTENT), in the formats that keep questions apart from metadata.
+    #[must_use]
+    pub fn with_content(self) -> Self {
+        Self { content: true, ..self }
+    }
+
+    /// True when the fingerprint of what a sample asks is wanted.
+    pub(crate) fn has_content(&self) -> bool {
+        self.content
     }
 
     /// True when the column is to be read.
@@ -94,8 +132,70 @@ impl Projection {
         self.answers
     }
 
+    /// What either of two reads.
+    #[must_use]
+    pub fn or(self, other: &Self) -> Self {
+        let columns = match (self.columns, &other.columns) {
+            (Some(mine), Some(theirs)) => Some(mine.into_iter().chain(theirs.iter().cloned()).collect()),
+            _ => None,
+        };
+        let optional = self.optional.into_iter().chain(other.optional.iter().cloned()).collect();
+        let mut nested = self.nested;
+        nested.extend(other.nested.iter().filter(|fact| !nested.contains(fact)).cloned().collect::<Vec<_>>());
+        let (answers, content) = (self.answers || other.answers, self.content || other.content);
+        Self { columns, optional, nested, answers, content }
+    }
+
+    /// A column that another projection reads and this one does not; `answers` for the answers of scores.
+    ///
+    /// ```
+    /// use calipers_io::Projection;
+    ///
+    /// let read = Projection::only(["category"]);
+    /// assert_eq!(read.lacks(&Projection::only(["category"])), None);
+    /// assert_eq!(read.lacks(&Projection::only(["document"])).as_deref(), Some("document"));
+    /// assert_eq!(read.lacks(&Projection::everything()).as_deref(), Some("every column"));
+    /// assert_eq!(Projection::everything().lacks(&read), None);
+    /// ```
+    #[must_use]
+    pub fn lacks(&self, wanted: &Self) -> Option<String> {
+        if self.columns.is_none() {
+            return (wanted.answers && !self.answers).then(|| "answers".to_owned());
+        }
+        let Some(columns) = &wanted.columns else { return Some("every column".to_owned()) };
+        let missing = columns.iter().chain(&wanted.optional).find(|column| !self.has(column)).cloned();
+        missing.or_else(|| (wanted.answers && !self.answers).then(|| "answers".to_owned()))
+    }
+
     /// The columns requested by name that were not found.
     pub(crate) fn missing<'a>(&'a self, found: impl Fn(&str) -> bool + 'a) -> impl Iterator<Item = &'a str> {
         self.columns.iter().flatten().map(String::as_str).filter(move |column| !found(column))
+    }
+}
+
+impl Stored for Projection {
+    fn save(&self, out: &mut StateWriter) {
+        out.put(&self.columns);
+        out.put(&self.optional);
+        out.length(self.nested.len());
+        for fact in &self.nested {
+            out.put(&fact.name);
+            out.put(&fact.keys);
+        }
+        out.put(&(self.answers, self.content));
+    }
+
+    fn load(from: &mut StateReader<'_>) -> Result<Self, Error> {
+        let (columns, optional) = (from.take()?, from.take()?);
+        let mut nested = Vec::new();
+        for _ in 0..from.length()? {
+            let fact = NestedFact { name: from.take()?, keys: from.take()? };
+            if fact.keys.len() < 2 {
+                return Err(damaged("a fact inside a map has no keys"));
+            }
+            nested.push(fact);
+        }
+        let (answers, content) = from.take()?;
+        Ok(Self { columns, optional, nested, answers, content })
     }
 }

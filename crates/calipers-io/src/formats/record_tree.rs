@@ -6,6 +6,7 @@
 
 use super::any_table::{columns_of, is_id_of, is_list_of_lists, no_column, no_part, part_of_path};
 use super::csv::CsvTable;
+use super::fact_path::{FactPath, each_fact_around};
 use super::json_layouts;
 use super::line_blocks::LineBlocks;
 use super::native::{self, ColumnRole, NativeRecord, RecordConsumer, parse_embedded};
@@ -29,6 +30,8 @@ use std::sync::Arc;
 /// How the records of a file are found and taken apart.
 pub(super) struct RecordTree {
     pairs: Vec<ColumnPair>,
+    /// How many of them were said; what follows is only looked at.
+    said: usize,
     records: Option<ColumnPath>,
     /// The other columns of a record, by their names.
     roles: ColumnRoles,
@@ -81,6 +84,8 @@ struct RecordFrame<'v> {
     /// The key that it stands under, or the list that it is an item of.
     key: Option<&'v str>,
     index: usize,
+    /// The number of the list that it is an item of, among the lists of a list; 1 is the first.
+    list: Option<usize>,
 }
 
 /// Where a document is.
@@ -106,7 +111,8 @@ struct TreeProgress {
 }
 
 impl RecordTree {
-    pub(super) fn new(columns: &Columns, known: &[Arc<str>]) -> Self {
+    /// For records whose columns are these. Facts that are looked at are read too, where they are.
+    pub(super) fn new(columns: &Columns, known: &[Arc<str>], looked_at: &[FactPath]) -> Self {
         let mut pairs = columns.pairs().to_vec();
         pairs.retain(|pair| !pair.is_run_of_path());
         let is_column = |name: &str| known.iter().any(|known| **known == *name);
@@ -152,9 +158,18 @@ impl RecordTree {
                 }
             }
         }
+        let said = pairs.len();
+        let has_id = is(|role| *role == ColumnRole::Id);
+        let has_score = is(|role| matches!(role, ColumnRole::Score(_) | ColumnRole::Scores | ColumnRole::Flag(_)));
+        for fact in looked_at.iter().filter(|fact| fact.is_extra()) {
+            let target = ColumnTarget::Role(ColumnRole::Fact(fact.fact.clone()));
+            let (name, path) = (fact.fact.to_string(), fact.path.clone());
+            pairs.push(ColumnPair { name, target, path, further: Vec::new() });
+        }
         Self {
-            has_id: is(|role| *role == ColumnRole::Id),
-            has_score: is(|role| matches!(role, ColumnRole::Score(_) | ColumnRole::Scores | ColumnRole::Flag(_))),
+            has_id,
+            has_score,
+            said,
             has_list: pairs.iter().any(|pair| pair.path.has_list()),
             records: columns.records().cloned(),
             relaid: None,
@@ -166,8 +181,8 @@ impl RecordTree {
     }
 
     /// The same for a table whose rows are not maps.
-    pub(super) fn of_relaid(columns: &Columns, known: &[Arc<str>]) -> Self {
-        Self { relaid: Some(columns.clone()), ..Self::new(columns, known) }
+    pub(super) fn of_relaid(columns: &Columns, known: &[Arc<str>], looked_at: &[FactPath]) -> Self {
+        Self { relaid: Some(columns.clone()), ..Self::new(columns, known, looked_at) }
     }
 
     /// Reads JSON.
@@ -269,12 +284,12 @@ impl RecordTree {
     fn each_record(&self, document: &Value, each: &mut AnyFrameConsumer<'_>) -> Result<(), ReadError> {
         let relay = |columns: &Columns| json_layouts::relay(document, columns, &is_id_of(columns));
         let relaid = self.relaid.as_ref().and_then(relay);
-        let root = RecordFrame { value: relaid.as_ref().unwrap_or(document), key: None, index: 0 };
+        let root = RecordFrame { value: relaid.as_ref().unwrap_or(document), key: None, index: 0, list: None };
         match (&self.records, &relaid) {
             (None, Some(Value::List(rows))) => rows
                 .iter()
                 .enumerate()
-                .try_for_each(|(index, row)| each(&[RecordFrame { value: row, key: None, index }])),
+                .try_for_each(|(index, row)| each(&[RecordFrame { value: row, key: None, index, list: None }])),
             (None, _) => each(&[root]),
             (Some(path), _) => {
                 let is_open =
@@ -293,7 +308,7 @@ impl RecordTree {
             };
             return Err(source.error(what).hint("say with `records=` where the list or map of records is"));
         }
-        if let Some((pair, _)) = self.pairs.iter().zip(&progress.hits).find(|(_, is_hit)| !**is_hit) {
+        if let Some((pair, _)) = self.pairs[..self.said].iter().zip(&progress.hits).find(|(_, is_hit)| !**is_hit) {
             return Err(no_column(source, &pair.name, &pair.to_text(), &progress.columns));
         }
         // A run that appears late has no score for the samples before it.
@@ -312,20 +327,63 @@ impl RecordTree {
     }
 }
 
-/// The first records below a path.
-pub(super) fn first_records(documents: &[Value], path: &ColumnPath, max: usize) -> Vec<Value> {
-    let mut records = Vec::new();
+/// What may tell apart records with the same id, as far as the maps around the first records below a path say it: what was
+/// tried, a name, or the key that a map stands under.
+pub(super) fn facts_around(documents: &[Value], path: &ColumnPath, max: usize) -> Vec<FactPath> {
+    let mut found: IndexMap<String, FactPath> = IndexMap::new();
+    let mut add = |text: String| {
+        let fact = if found.contains_key(&text) { None } else { FactPath::of_text(&text) };
+        fact.into_iter().for_each(|fact| drop(found.insert(text.clone(), fact)));
+    };
+    // Records next to one another are in the same maps.
+    let mut last: Vec<*const Value> = Vec::new();
+    let mut records = 0;
+    each_frame(documents, path, &mut |frames| {
+        for (place, pair) in frames.windows(2).enumerate() {
+            let [frame, inner] = pair else { continue };
+            let address = std::ptr::from_ref(frame.value);
+            if last.get(place) == Some(&address) {
+                continue;
+            }
+            last.resize(last.len().max(place + 1), std::ptr::null());
+            last[place] = address;
+            let up = "^".repeat(frames.len() - 1 - place);
+            if frame.key.is_some() {
+                add(format!("{up}@key"));
+            }
+            each_fact_around(frame.value, inner.key, &mut |_, text, value| {
+                if is_fact(value) {
+                    add(format!("{up}{text}"));
+                }
+            });
+        }
+        records += 1;
+        records < max
+    });
+    found.into_values().collect()
+}
+
+/// Passes on the frames of each record below a path, as long as more are wanted.
+fn each_frame(documents: &[Value], path: &ColumnPath, each: &mut dyn FnMut(&[RecordFrame<'_>]) -> bool) {
     let is_open = !matches!(path.steps.last(), Some(ColumnStep::Each | ColumnStep::By(_) | ColumnStep::Pattern(_)));
     for document in documents {
-        let mut frames = vec![RecordFrame { value: document, key: None, index: 0 }];
+        let mut frames = vec![RecordFrame { value: document, key: None, index: 0, list: None }];
         let taken = descend(&path.steps, is_open, &mut frames, &mut |frames| {
-            records.extend(frames.last().map(|frame| frame.value.clone()));
-            if records.len() < max { Ok(()) } else { Err(ReadError::new("", "enough")) }
+            if each(frames) { Ok(()) } else { Err(ReadError::new("", "enough")) }
         });
         if taken.is_err() {
             break;
         }
     }
+}
+
+/// The first records below a path.
+pub(super) fn first_records(documents: &[Value], path: &ColumnPath, max: usize) -> Vec<Value> {
+    let mut records = Vec::new();
+    each_frame(documents, path, &mut |frames| {
+        records.extend(frames.last().map(|frame| frame.value.clone()));
+        records.len() < max
+    });
     records
 }
 
@@ -355,7 +413,10 @@ fn descend<'v>(
     let mut enter = |value: &'v Value, key: Option<&'v str>, index: usize, frames: &mut Vec<RecordFrame<'v>>| {
         let is_list = matches!(here.value, Value::List(_));
         let last = if is_list { frames.pop() } else { None };
-        frames.push(RecordFrame { value, key, index });
+        // A list in a list has no key, but a number, which its items keep.
+        let is_nested = is_list && matches!(value, Value::List(_));
+        let list = if is_nested { Some(index + 1) } else { here.list.filter(|_| is_list) };
+        frames.push(RecordFrame { value, key, index, list });
         let done = if step.is_some() { descend(rest, is_open, frames, each) } else { each(frames) };
         frames.pop();
         frames.extend(last);
@@ -469,6 +530,7 @@ impl<'v> RecordReading<'_, 'v> {
                             None => &mut common,
                         };
                         match found {
+                            FoundPart::Value(value) if pair >= tree.said && !is_fact(value) => {}
                             FoundPart::List(items) => cells.lists.push((pair, items)),
                             FoundPart::Value(value) => {
                                 is_hit = true;
@@ -476,7 +538,10 @@ impl<'v> RecordReading<'_, 'v> {
                             }
                         }
                     };
-                    column.path.find(self.frames[at].value, &mut take).map_err(|surprise: PathSurprise<'_>| {
+                    let found = column.path.find(self.frames[at].value, &mut take);
+                    // What is only looked at may be something else.
+                    let found = if pair < tree.said { found } else { Ok(()) };
+                    found.map_err(|surprise: PathSurprise<'_>| {
                         let shown: String = printable(&surprise.value.to_string()).chars().take(40).collect();
                         let what = format!("`{}` goes through `{shown}`, {}", column.path, surprise.lacks);
                         self.error(what).hint(surprise.hint)
@@ -488,7 +553,7 @@ impl<'v> RecordReading<'_, 'v> {
                 let is_nowhere = !progress.hits[pair];
                 return Err(match is_nowhere {
                     true => no_column(self.source, &column.name, &column.to_text(), &progress.columns),
-                    false => self.refuse("the record has no `id`".to_owned()),
+                    false => self.refuse(native::NO_ID.to_owned()),
                 });
             }
             progress.hits[pair] |= is_hit;
@@ -578,7 +643,10 @@ impl<'v> RecordReading<'_, 'v> {
     ) -> Result<Option<Value>, ReadError> {
         let frame = self.frames.len().checked_sub(1 + path.up).map(|at| self.frames[at]);
         Ok(match pseudo {
-            PseudoColumn::Key => frame.and_then(|frame| frame.key).map(Value::from),
+            PseudoColumn::Key => frame.and_then(|frame| {
+                let number = frame.list.and_then(|list| i64::try_from(list).ok());
+                frame.key.map(Value::from).or_else(|| number.map(Value::Int))
+            }),
             PseudoColumn::Index if self.tree.records.is_some() => frame.map(|frame| Value::Int(frame.index as i64)),
             PseudoColumn::Index => i64::try_from(self.index).ok().map(Value::Int),
             PseudoColumn::Line => match self.place {
@@ -723,7 +791,7 @@ impl<'v> RecordReading<'_, 'v> {
             has_id = true;
         }
         if !has_id {
-            return Err("the record has no `id`".to_owned());
+            return Err(native::NO_ID.to_owned());
         }
         record.fill_scores(tree.roles.scorers());
         Ok(())
@@ -743,6 +811,11 @@ impl<'v> RecordReading<'_, 'v> {
             _ => false,
         })
     }
+}
+
+/// True for a value that can be a fact: what is not given, or is a map, says nothing.
+fn is_fact(value: &Value) -> bool {
+    value.is_scalar() && !matches!(value, Value::Null | Value::Missing)
 }
 
 /// Passes on the JSON documents of a file: its lines, the items of its list, or the documents that it holds.
@@ -782,8 +855,11 @@ fn each_document(source: &Source, take: &mut DocumentConsumer<'_>) -> Result<Vec
 
 /// Documents over several lines, one after the other.
 fn each_whole(source: &Source, take: &mut DocumentConsumer<'_>) -> Result<Vec<String>, ReadError> {
-    let bytes = source.read_all()?;
-    let standard = json::standard(bytes.strip_prefix(&native::BOM).unwrap_or(&bytes));
+    each_in(source, &source.read_all()?, take)
+}
+
+fn each_in(source: &Source, bytes: &[u8], take: &mut DocumentConsumer<'_>) -> Result<Vec<String>, ReadError> {
+    let standard = json::standard(bytes.strip_prefix(&native::BOM).unwrap_or(bytes));
     for (place, document) in serde_json::Deserializer::from_slice(&standard).into_iter::<Json>().enumerate() {
         let Json(value) = document.map_err(|error| json::json_error(&source.name, &error))?;
         take(DocumentPlace::Item(place), &value)?;
@@ -793,6 +869,9 @@ fn each_whole(source: &Source, take: &mut DocumentConsumer<'_>) -> Result<Vec<St
 
 fn each_item(source: &Source, take: &mut DocumentConsumer<'_>) -> Result<Vec<String>, ReadError> {
     let bytes = source.read_all()?;
+    if let Some(joined) = json::join_lists(&bytes) {
+        return each_in(source, &joined, take);
+    }
     if is_list_of_lists(&bytes) {
         return each_whole(source, take);
     }

@@ -17,6 +17,8 @@ pub struct RecordedRun<S = Samples> {
     pub task: Option<String>,
     /// The model, if the file names it.
     pub model: Option<String>,
+    /// What was tried, as far as all records of a table say the same: columns such as `model` and `agent`, and their values.
+    pub tried: Vec<(String, String)>,
     /// When the run began, as the file writes it.
     pub created: Option<String>,
     /// The commit that was evaluated, if the file names it.
@@ -32,6 +34,13 @@ pub struct RecordedRun<S = Samples> {
 }
 
 impl<S> RecordedRun<S> {
+    /// The run without its samples, and the samples.
+    pub fn split(self) -> (RecordedRun<()>, S) {
+        let mut taken = None;
+        let run = self.map_samples(|samples| taken = Some(samples));
+        (run, taken.expect("a run has samples"))
+    }
+
     /// The same run with its samples in another form.
     pub fn map_samples<T>(self, form: impl FnOnce(S) -> T) -> RecordedRun<T> {
         RecordedRun {
@@ -41,6 +50,7 @@ impl<S> RecordedRun<S> {
             columns: self.columns,
             task: self.task,
             model: self.model,
+            tried: self.tried,
             created: self.created,
             commit: self.commit,
             samples: form(self.samples),
@@ -69,6 +79,8 @@ pub struct RecordedScorer {
     pub name: String,
     /// Its metrics.
     pub metrics: Vec<RecordedMetric>,
+    /// Its options, such as the model that judges; none where the log does not say.
+    pub options: Option<Value>,
 }
 
 /// A metric as a log records it: a name with parameters, or metrics by the keys of map scores.

@@ -3,68 +3,69 @@
 //! Attempts of one sample by two models are never attempts of one run. Whatever was said about the run, each column that is
 //! known to name what was tried must have one value per sample and run.
 
+use super::fact_path::{FactPath, each_fact, fact_at};
 use super::native::ColumnRole;
-use crate::Columns;
-use crate::columns::{known_names, quote};
-use calipers_core::{SampleId, Samples, Shards, Value};
-use indexmap::IndexSet;
-use std::collections::HashMap;
-use std::sync::Arc;
+use crate::columns::known_names;
+use crate::error::printable;
+use crate::{Columns, Projection};
+use calipers_core::{FactColumn, SampleId, Samples, Shards, Value};
+use indexmap::IndexMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A column that may tell runs apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RunColumn {
-    /// The column, or the key in the map `metadata`.
-    name: Arc<str>,
-    /// The name of its values among the metadata of samples.
-    pub(super) fact: Arc<str>,
-    is_in_metadata: bool,
+    pub(super) path: FactPath,
 }
 
 impl RunColumn {
-    /// Those of a table with these columns and records, of which nothing is said.
-    pub(super) fn find(columns: &[Arc<str>], records: &[Value], said: &Columns) -> Vec<Self> {
-        let is_free = |name: &Arc<str>| !said.pairs().iter().any(|pair| pair.uses(name));
-        let mut found = Vec::new();
-        for name in columns.iter().filter(|name| is_free(name)) {
+    /// Those of a table with these columns and records, and with these facts around its records, of which nothing is said.
+    pub(super) fn find(columns: &[Arc<str>], records: &[Value], around: &[FactPath], said: &Columns) -> Vec<Self> {
+        let mut ranked: IndexMap<Arc<str>, (usize, FactPath)> = IndexMap::new();
+        let mut add = |path: FactPath| {
+            let rank = path.rank(&known_names::RUNS).filter(|_| !path.is_said(said));
+            if let Some(rank) = rank {
+                ranked.entry(path.fact.clone()).or_insert((rank, path));
+            }
+        };
+        for name in columns {
             if let ColumnRole::Fact(fact) = ColumnRole::of(name) {
-                found.push(Self { name: name.clone(), fact, is_in_metadata: false });
+                add(FactPath::of_column(name, fact));
             }
         }
-        let maps = records.iter().filter_map(|record| match record.get("metadata") {
-            Some(Value::Map(entries)) => Some(entries),
-            _ => None,
-        });
-        let keys: IndexSet<&Arc<str>> = maps.flatten().map(|(key, _)| key).collect();
-        let is_said =
-            |key: &str| said.pairs().iter().any(|pair| pair.path.to_string() == format!("metadata.{}", quote(key)));
-        for key in keys.into_iter().filter(|key| !is_said(key)) {
-            found.push(Self { name: key.clone(), fact: key.clone(), is_in_metadata: true });
+        for record in records {
+            each_fact(record, &mut |keys, text, _| {
+                if keys.last().is_some_and(|key| known_names::may_name_run(key)) {
+                    fact_at(keys, text).into_iter().for_each(&mut add);
+                }
+            });
         }
+        around.iter().cloned().for_each(add);
+        let mut ranked: Vec<(usize, FactPath)> = ranked.into_values().collect();
         // In the order of the names, of which the first are the most telling.
-        let ranks: HashMap<String, usize> =
-            known_names::RUNS.iter().map(|name| known_names::plain(name)).zip(0..).collect();
-        let rank = |column: &Self| ranks.get(&known_names::plain(&column.fact)).copied();
-        let mut ranked: Vec<(usize, Self)> =
-            found.into_iter().filter_map(|column| Some((rank(&column)?, column))).collect();
         ranked.sort_by_key(|(rank, _)| *rank);
-        ranked.into_iter().map(|(_, column)| column).collect()
+        ranked.into_iter().map(|(_, path)| Self { path }).collect()
+    }
+
+    /// Its name among the metadata of samples.
+    pub(super) fn fact(&self) -> &str {
+        &self.path.fact
     }
 
     /// As it is written in what is said about columns.
     pub(super) fn to_text(&self) -> String {
-        if self.is_in_metadata { format!("metadata.{}", quote(&self.name)) } else { quote(&self.name) }
+        self.path.path.to_string()
     }
 
     /// The same columns, with this one as the run.
     pub(super) fn as_run(&self, columns: &Columns) -> Columns {
-        if !self.is_in_metadata {
-            return columns.with_column("run", &self.name);
+        if let Some(column) = self.path.path.as_column() {
+            return columns.with_column("run", column);
         }
         let mut more = columns.clone();
         match more.set("run", &self.to_text()) {
             Ok(()) => more,
-            Err(_) => columns.with_column("run", &self.name),
+            Err(_) => columns.with_column("run", &self.path.fact),
         }
     }
 
@@ -81,27 +82,113 @@ impl RunColumn {
     /// The first sample of a run whose attempts have two values of this column, and the values.
     pub(super) fn find_mixed<'s>(&self, samples: &'s Shards) -> Option<(SampleId, [&'s Value; 2])> {
         samples.iter().find_map(|part| {
-            let others = part.other_values(&self.fact);
+            let others = part.other_values(self.fact());
             let (&sample, others) = others.iter().next()?;
-            let first = part.metadata_column(&self.fact)?.value(sample)?;
+            let first = part.metadata_column(self.fact())?.value(sample)?;
             Some((part.id(sample), [first, others[0]]))
         })
     }
 
     /// True when samples have different values of this column.
     pub(super) fn has_several(&self, samples: &Shards) -> bool {
-        let columns = samples.iter().filter_map(|part| part.metadata_column(&self.fact));
-        let values = columns
-            .flat_map(calipers_core::FactColumn::dictionary)
-            .filter(|value| value.is_scalar() && !is_blank(value));
-        let mut values = values.map(ToString::to_string);
+        let mut values = self.values(samples);
         values.next().is_some_and(|first| values.any(|other| other != first))
     }
 
-    /// Leaves the column out of the metadata of samples, if it was read only to look at it.
-    pub(super) fn forget(&self, samples: &mut Shards) {
-        samples.iter_mut().for_each(|part| Samples::forget_metadata(part, &self.fact));
+    /// The one value that all samples have, if they do not say otherwise.
+    pub(super) fn single_value(&self, samples: &Shards) -> Option<String> {
+        let first = self.values(samples).next()?;
+        (!self.has_several(samples)).then_some(first)
     }
+
+    /// How many samples have attempts with a value and attempts without one.
+    pub(super) fn partly_given(&self, samples: &Shards) -> usize {
+        samples.iter().map(|part| part.partly_given(self.fact())).sum()
+    }
+
+    fn values<'s>(&'s self, samples: &'s Shards) -> impl Iterator<Item = String> + 's {
+        let columns = samples.iter().filter_map(|part| part.metadata_column(self.fact()));
+        let values = columns.flat_map(FactColumn::dictionary);
+        values.filter(|value| value.is_scalar() && !is_blank(value)).map(ToString::to_string)
+    }
+}
+
+/// A column that is looked at while a table is read as a stream: as long as no sample has two of its values, the table holds one
+/// run.
+pub(super) struct RunCheck {
+    pub(super) fact: Arc<str>,
+    /// Its name in the note.
+    name: String,
+    /// True when it is asked for, and not only looked at.
+    pub(super) is_wanted: bool,
+    kind: RunCheckKind,
+    values: Mutex<DistinctValues>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum RunCheckKind {
+    Run,
+    /// It says which metric a score is by: then no sample may have several rows.
+    Metric,
+}
+
+/// What is known of the values of a column.
+#[derive(Default)]
+struct DistinctValues {
+    first: Option<String>,
+    are_several: bool,
+}
+
+impl RunCheck {
+    pub(super) fn of_run(column: &RunColumn, wanted: &Projection) -> Self {
+        let (fact, name) = (column.path.fact.clone(), column.path.short_name().to_owned());
+        Self::new(fact, name, RunCheckKind::Run, wanted)
+    }
+
+    pub(super) fn of_metric(column: &Arc<str>, wanted: &Projection) -> Self {
+        Self::new(column.clone(), column.to_string(), RunCheckKind::Metric, wanted)
+    }
+
+    fn new(fact: Arc<str>, name: String, kind: RunCheckKind, wanted: &Projection) -> Self {
+        let is_wanted = wanted.has(&fact);
+        Self { fact, name, is_wanted, kind, values: Mutex::default() }
+    }
+
+    /// Looks at a part of the table. False if the part may hold several runs, or there is something else to say about it.
+    pub(super) fn pass(&self, samples: &Samples) -> bool {
+        let has_single = samples.attempts() == samples.len();
+        match self.kind {
+            RunCheckKind::Metric if !has_single => return false,
+            RunCheckKind::Run if !has_single => {
+                let is_mixed = !samples.other_values(&self.fact).is_empty() || samples.partly_given(&self.fact) > 0;
+                if is_mixed {
+                    return false;
+                }
+            }
+            _ => {}
+        }
+        let mut known = self.values.lock().unwrap_or_else(PoisonError::into_inner);
+        let column = samples.metadata_column(&self.fact).filter(|_| !known.are_several);
+        let is_said = |value: &&Value| match self.kind {
+            RunCheckKind::Run => value.is_scalar() && !is_blank(value),
+            RunCheckKind::Metric => true,
+        };
+        for value in column.into_iter().flat_map(FactColumn::dictionary).filter(is_said).map(ToString::to_string) {
+            known.are_several |= *known.first.get_or_insert_with(|| value.clone()) != value;
+        }
+        true
+    }
+
+    /// What to say of the table, if all of it has passed.
+    pub(super) fn note(self) -> Option<String> {
+        let values = self.values.into_inner().unwrap_or_else(PoisonError::into_inner);
+        values.are_several.then(|| several_values_note(&self.name))
+    }
+}
+
+/// Says of a run that a column has several values, which no sample tells apart.
+pub(super) fn several_values_note(name: &str) -> String {
+    format!("`{}` has several values, whose samples differ: all are one run here", printable(name))
 }
 
 fn is_blank(value: &Value) -> bool {

@@ -191,13 +191,7 @@ impl Instances {
 
 /// Adds the instances that only the list beside the report names. False if there is no list that fits.
 fn add_tasks_beside(source: &Source, instances: &mut Instances, notes: &mut Vec<String>) -> Result<bool, ReadError> {
-    let Some(path) = source.as_path().and_then(|path| path.parent()).map(|folder| folder.join(TASKS)) else {
-        return Ok(false);
-    };
-    if !path.is_file() {
-        return Ok(false);
-    }
-    let tasks = Source::path(&path);
+    let Some(tasks) = source.beside(TASKS) else { return Ok(false) };
     if tasks.stored_len()? > TASKS_BYTES_MAX {
         notes.push(format!("`{TASKS}` beside the report is too long for a list of instances and was not read"));
         return Ok(false);

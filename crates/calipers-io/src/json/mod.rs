@@ -22,6 +22,38 @@ pub(crate) fn line(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"},").map_or(line, |record| &line[..record.len() + 1])
 }
 
+/// The lists of a file that holds several, one after the other on lines of their own, as the items of one; none if it holds one.
+///
+/// A line end stands in no string, and within one document no list follows another without a comma.
+pub(crate) fn join_lists(bytes: &[u8]) -> Option<Vec<u8>> {
+    const BOM: &[u8] = &[0xef, 0xbb, 0xbf];
+    let bytes = bytes.strip_prefix(BOM).unwrap_or(bytes).trim_ascii();
+    let mut borders = Vec::new();
+    let mut at = 0;
+    while let Some(end) = memchr::memchr(b'\n', &bytes[at..]).map(|end| at + end) {
+        let next =
+            bytes[end..].iter().position(|byte| !byte.is_ascii_whitespace()).map_or(bytes.len(), |next| end + next);
+        if bytes[at..end].trim_ascii_end().ends_with(b"]") && bytes.get(next) == Some(&b'[') {
+            borders.push(end);
+        }
+        at = next;
+    }
+    if borders.is_empty() || bytes.first() != Some(&b'[') {
+        return None;
+    }
+    let mut joined = Vec::with_capacity(bytes.len() + borders.len() + 2);
+    joined.push(b'[');
+    let mut start = 0;
+    for border in borders {
+        joined.extend_from_slice(&bytes[start..border]);
+        joined.push(b',');
+        start = border;
+    }
+    joined.extend_from_slice(&bytes[start..]);
+    joined.push(b']');
+    Some(joined)
+}
+
 /// The bytes with bare `NaN`, `Infinity` and `-Infinity` turned into marked texts. Copies only if there are any.
 pub(crate) fn standard(bytes: &[u8]) -> Cow<'_, [u8]> {
     let suspicious = |needle: &[u8]| memchr::memmem::find(bytes, needle).is_some();
@@ -361,7 +393,17 @@ pub(crate) fn json_error(source: &str, error: &serde_json::Error) -> ReadError {
     let what = text.split(" at line ").next().unwrap_or(&text).to_owned();
     let read = ReadError::new(source, format!("not valid JSON: {what}"));
     let read = if error.line() > 0 { read.at_line(error.line() as u64) } else { read };
-    if error.is_eof() { read.hint("the file is cut off; write it again or copy it again") } else { read }
+    match () {
+        () if error.is_eof() => read.hint("the file is cut off; write it again or copy it again"),
+        () if text.starts_with("trailing comma") => read.hint("take out the comma before the closing bracket"),
+        () if what_follows(&text) => read.hint("a second value follows the first: put each on a line of its own"),
+        () => read,
+    }
+}
+
+/// True for the error about something behind a whole document.
+fn what_follows(error: &str) -> bool {
+    error.starts_with("trailing characters")
 }
 
 /// Access to the parts of a value, for readers.
@@ -432,6 +474,16 @@ pub(crate) fn skip<'de, A: MapAccess<'de>>(entries: &mut A) -> Result<(), A::Err
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lists_on_lines_of_their_own_are_one_list() {
+        let joined = |text: &str| join_lists(text.as_bytes()).map(|bytes| String::from_utf8(bytes).expect("text"));
+        assert_eq!(joined("[1]\n[2]").as_deref(), Some("[[1],\n[2]]"));
+        assert_eq!(joined("\u{feff}[1] \r\n\n \n[\n2\n]\n").as_deref(), Some("[[1] \r,\n\n \n[\n2\n]]"));
+        for text in ["[1]", "[[1],\n[2]]", "[\"]\\n[\"]", "{\"a\": [1]}\n[1]", "", "[1]\n{}"] {
+            assert_eq!(joined(text), None, "{text}");
+        }
+    }
 
     #[test]
     fn numbers_that_json_cannot_write_are_read() {

@@ -1,11 +1,15 @@
 //! The questions and answers of an earlier log, attempt by attempt. Rescoring replays them.
 
 use super::resume::{entry, read_usage};
-use crate::formats::inspect::{Archive, Cutter, Member, MemberReader, SampleMember, Skim, is_archive, seekable};
+use crate::formats::inspect::{
+    Archive, Cutter, LoggedSample, Member, MemberReader, SampleMember, SampleNames, Skim, is_archive, member_name,
+    seekable,
+};
 use crate::json::{self, JsonParts};
-use crate::{FilePlace, ReadError, Source};
+use crate::{FilePlace, Projection, ReadError, Source};
 use calipers_core::{
-    Input, Message, Metadata, ModelOutput, Role, SampleId, StopReason, Target, TaskSample, ToolCall, Value,
+    Input, Message, Metadata, ModelOutput, Record, Role, SampleId, Samples, StopReason, Target, TaskSample, ToolCall,
+    Value,
 };
 use std::sync::Arc;
 
@@ -54,6 +58,35 @@ pub fn read_attempts(source: &Source) -> Result<LoggedAttempts, ReadError> {
     let task = task(&archive, &mut reader);
     drop(archive);
     Ok(LoggedAttempts { source, kind: LogForm::Archive { reader, members: members.into_iter() }, task, is_over: false })
+}
+
+/// One attempt of an Inspect archive with what its scorers said; none if no member has its name.
+///
+/// Only the directory and the attempt are read, however large the rest is.
+pub(crate) fn read_member(
+    source: &Source,
+    id: &str,
+    epoch: u32,
+) -> Result<Option<(LoggedAttempt, Option<Record>)>, ReadError> {
+    if !is_archive(&source.head()?) {
+        return Ok(None);
+    }
+    let source = seekable(source)?;
+    let archive = Archive::open(&source)?;
+    let Some(member) = archive.find(&member_name(id, epoch)) else { return Ok(None) };
+    let mut reader = archive.reader()?;
+    let bytes = reader.read(member).map_err(|why| source.error(why).in_member(&member.name))?;
+    let found = attempt(bytes).map_err(|why| source.error(why).in_member(&member.name))?;
+    if found.epoch != epoch || found.id().to_string() != id {
+        return Ok(None);
+    }
+    let mut samples = Samples::new();
+    let mut names = SampleNames::new(&Projection::everything());
+    if let Ok(sample) = LoggedSample::parse(bytes, &mut names) {
+        sample.push(&mut samples, "score");
+    }
+    let record = samples.records().next();
+    Ok(Some((found, record)))
 }
 
 /// The name of the task, where the log says it.

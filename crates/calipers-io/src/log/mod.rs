@@ -10,6 +10,7 @@
 mod attempt_json;
 mod header_difference;
 mod log_header;
+mod log_upload;
 mod logged_attempts;
 mod resume;
 
@@ -19,15 +20,18 @@ pub use log_header::{
     EarlyStop, EarlyStopping, Ending, LogDataset, LogHeader, LogLimits, LogScorer, LogStatus, LogStep, log_id,
     log_name, timestamp,
 };
+pub(crate) use logged_attempts::read_member;
 pub(crate) use logged_attempts::read_message;
 pub use logged_attempts::{LoggedAttempt, LoggedAttempts, read_attempts};
 pub use resume::ResumedLog;
 
 use crate::formats::inspect::{Member, MemberReader, Packer, local_header, member_name, open_member, summary};
 use crate::private_file::private_file;
+use crate::source::to_location;
 use crate::write::inspect::reductions;
 use crate::{Source, WriteError};
 use calipers_core::Transcript;
+use log_upload::LogUpload;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -59,6 +63,8 @@ const ID_MAX: usize = 60_000;
 /// ```
 pub struct EvalLog {
     path: PathBuf,
+    /// The object that the file becomes a copy of, if the log is in a bucket.
+    upload: Option<LogUpload>,
     file: File,
     packer: Packer,
     eval_id: String,
@@ -90,8 +96,22 @@ impl EvalLog {
     /// Starts a log. The folder is created if needed; an existing file is never touched.
     ///
     /// The beginning is on disk when this returns, and there is space for more: a full disk or a read-only folder is
-    /// noticed before anything is paid for.
+    /// noticed before anything is paid for. If the path is an address such as `s3://bucket/logs/x.eval`, the log is a
+    /// temporary file that is sent whole from time to time and at the end.
     pub fn create(path: &Path, header: &LogHeader) -> Result<Self, WriteError> {
+        match to_location(path) {
+            Some(location) => {
+                let upload = LogUpload::begin(path, location)?;
+                let mut log = Self::create_file(&upload.file(), header)?;
+                log.upload = Some(upload);
+                log.send(true)?;
+                Ok(log)
+            }
+            None => Self::create_file(path, header),
+        }
+    }
+
+    fn create_file(path: &Path, header: &LogHeader) -> Result<Self, WriteError> {
         let name = path.display().to_string();
         check_header(&name, header)?;
         let cannot = |error: io::Error| {
@@ -122,6 +142,7 @@ impl EvalLog {
         let now = Instant::now();
         Self {
             path: path.to_owned(),
+            upload: None,
             file,
             packer,
             eval_id: header.eval_id.clone(),
@@ -138,10 +159,10 @@ impl EvalLog {
         }
     }
 
-    /// The path of the log.
+    /// The path of the log, or its address.
     #[must_use]
     pub fn path(&self) -> &Path {
-        &self.path
+        self.upload.as_ref().map_or(&self.path, |upload| upload.address())
     }
 
     /// Adds an attempt. When this returns, the attempt survives the process.
@@ -160,7 +181,19 @@ impl EvalLog {
     /// so that readers need not wait for the next attempt.
     pub fn flush_if_due(&mut self) -> Result<(), WriteError> {
         let after = FLUSH_AFTER.max(self.begun.elapsed() / FLUSH_SHARE);
-        if self.flushed.elapsed() >= after { self.flush() } else { Ok(()) }
+        if self.flushed.elapsed() >= after {
+            self.flush()?;
+            self.send(false)?;
+        }
+        Ok(())
+    }
+
+    /// Sends the log to its bucket, if it is in one and it is time. A log on the way to being whole is not sent.
+    fn send(&mut self, is_last: bool) -> Result<(), WriteError> {
+        match &mut self.upload {
+            Some(upload) if self.is_whole && self.kept.is_none() => upload.send(&self.path, self.end, is_last),
+            _ => Ok(()),
+        }
     }
 
     /// Writes a directory, so that others can read the log so far. It is free if nothing was added since the last one.
@@ -188,7 +221,8 @@ impl EvalLog {
             self.packer.back_to(mark);
             (self.end, self.is_whole) = (end, false);
             let _ = self.file.set_len(end);
-        })
+        })?;
+        self.send(true)
     }
 
     fn end_with(&mut self, ending: &Ending<'_>) -> Result<(), WriteError> {
@@ -204,7 +238,7 @@ impl EvalLog {
     }
 
     fn error(&self, what: impl Into<String>) -> WriteError {
-        WriteError::new(self.path.display().to_string(), what)
+        WriteError::new(self.path().display().to_string(), what)
     }
 
     fn write_error(&self, error: &io::Error) -> WriteError {
@@ -315,6 +349,7 @@ impl Drop for EvalLog {
     fn drop(&mut self) {
         // An abandoned log stays readable. A failure here cannot be reported.
         let _ = self.flush();
+        let _ = self.send(true);
     }
 }
 

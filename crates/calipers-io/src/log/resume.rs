@@ -1,9 +1,10 @@
 //! Resumes a log that did not finish.
 
 use super::log_header::whole;
-use super::{EvalLog, LogHeader, lock_soon};
+use super::{EvalLog, LogHeader, LogUpload, lock_soon};
 use crate::formats::inspect::{Archive, LoggedSample, Member, MemberReader, Packer, SampleMember, SampleNames, Skim};
 use crate::json::{self, JsonParts};
+use crate::source::{store_error, to_location};
 use crate::{Projection, ReadError, Source, WriteError};
 use calipers_core::{ModelUsage, SampleId, Samples, Usage, Value};
 use std::collections::HashMap;
@@ -35,7 +36,19 @@ pub struct ResumedLog {
 impl EvalLog {
     /// Resumes a log that was cut off, cancelled or ended in an error. A finished log is an error.
     pub fn resume(path: &Path) -> Result<ResumedLog, ReadError> {
-        let source = Source::path(path);
+        let Some(location) = to_location(path) else { return Self::resume_file(path, Source::path(path)) };
+        let name = calipers_store::redact(&path.to_string_lossy());
+        let location = location.map_err(|error| store_error(&name, &error))?;
+        let upload = LogUpload::fetch(location)?;
+        // Messages name the object, and not the file that it was copied to.
+        let mut source = Source::path(upload.file());
+        source.name = name;
+        let mut resumed = Self::resume_file(&upload.file(), source)?;
+        resumed.log.upload = Some(upload);
+        Ok(resumed)
+    }
+
+    fn resume_file(path: &Path, source: Source) -> Result<ResumedLog, ReadError> {
         let file = File::options().read(true).write(true).open(path).map_err(|error| {
             source
                 .error(format!("the log cannot be resumed: {error}"))

@@ -1,6 +1,6 @@
 //! A file of the looks that were taken at the results of a suite: one line per verdict.
 
-use crate::{ReadError, Source};
+use crate::{ReadError, Source, is_address, redact};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fs::File;
@@ -72,6 +72,10 @@ pub struct LooksLock<'a> {
 impl<'a> LooksLock<'a> {
     /// Waits until no other process holds the file. One that does not exist is created.
     pub fn take(path: &'a str) -> Result<Self, ReadError> {
+        if is_address(path) {
+            let hint = "name a file on this machine: it is locked while a look is counted";
+            return Err(ReadError::new(redact(path), "looks are not kept in a bucket").hint(hint));
+        }
         let fail = |error: std::io::Error| no_memory(path, &error);
         let file = File::options().append(true).create(true).open(path).map_err(fail)?;
         file.lock().map_err(fail)?;

@@ -14,9 +14,11 @@ pub use parse_document::read_document;
 pub use suite_file::read_suite;
 
 use crate::error::{explain_io_error, printable};
+use crate::source::to_location;
 use calipers_core::pluralize;
 use calipers_gate::policy::document::{Data, Item};
 use calipers_gate::policy::{Mistake, Policy, Spanned, is_policy_key};
+use calipers_store::{Object, ObjectReader, StoreError, redact};
 use parse_document::LENGTH_MAX;
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
@@ -91,13 +93,13 @@ impl Files {
     }
 
     fn read(&mut self, path: PathBuf) -> Result<Item, Mistake> {
-        let name = printable(&path.to_string_lossy());
+        let name = printable(&redact(&path.to_string_lossy()));
         if path.is_dir() {
             return Err(Mistake::new(format!("`{name}` is a folder, not a policy")).hint("name a file in it"));
         }
         let bytes = bytes(&path).map_err(|error| {
-            let message = format!("cannot read `{name}`: {}", explain_io_error(&error));
-            Mistake::new(message).hint("check the path of the policy")
+            let hint = StoreError::of(&error).and_then(StoreError::advice).unwrap_or("check the path of the policy");
+            Mistake::new(format!("cannot read `{name}`: {}", explain_io_error(&error))).hint(hint)
         })?;
         self.hash.update(&bytes);
         self.paths.insert(name.clone(), path.clone());
@@ -124,7 +126,7 @@ impl Files {
         if path.metadata().is_ok_and(|found| !found.is_file()) {
             return refuse(format!("`extends` must name a file, and `{}` is none", name.value), "name a file");
         }
-        let item = self.read(path).map_err(|mistake| vec![about_base(mistake, name)])?;
+        let item = self.read(as_address(path, &self.root)).map_err(|mistake| vec![about_base(mistake, name)])?;
         match &item.value {
             // Nothing is a policy that asks for nothing.
             Data::Map(entries) if entries.is_empty() || entries.iter().any(|(key, _)| is_policy_key(&key.value)) => {
@@ -139,6 +141,14 @@ impl Files {
                 refuse(format!("`{}` is {}, not a policy", name.value, item.kind()), hint)
             }
         }
+    }
+}
+
+/// The path as an address again, if the folder is one: cleaning a path leaves one slash of two.
+fn as_address(path: PathBuf, folder: &Path) -> PathBuf {
+    match (to_location(folder), path.to_str()) {
+        (Some(_), Some(text)) => PathBuf::from(text.replacen(":/", "://", 1)),
+        _ => path,
     }
 }
 
@@ -172,6 +182,11 @@ pub fn is_outside(path: &Path, folder: &Path) -> bool {
 /// The whole file, or one byte more than a policy may have.
 fn bytes(path: &Path) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
+    if let Some(location) = to_location(path) {
+        let object = Object::open(&location?)?;
+        ObjectReader::new(object).take(LENGTH_MAX as u64 + 1).read_to_end(&mut bytes)?;
+        return Ok(bytes);
+    }
     File::open(path)?.take(LENGTH_MAX as u64 + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
 }

@@ -1,29 +1,39 @@
-//! Where bytes come from: files, folders, patterns, standard input; plain, gzip or zstd.
+//! Where bytes come from: files, folders, patterns, standard input, objects in buckets and on web servers; plain, gzip or
+//! zstd.
 
 mod expansion;
+mod file_search;
 mod foreign_file;
 mod memory_table;
+mod object_search;
+mod plain_columns;
 mod shape;
+mod source_version;
 mod text_encoding;
 
 pub(crate) use expansion::{ExpansionExcess, ExpansionLimit, expansion_limit};
+pub use file_search::SourceSearch;
 pub(crate) use foreign_file::foreign_file;
 pub(crate) use memory_table::MemoryTable;
+pub use plain_columns::duration_column;
+pub(crate) use plain_columns::holds_durations;
 pub use shape::{JsonShape, Root, Shape};
+pub use source_version::SourceVersion;
 pub(crate) use text_encoding::decode_windows_1252;
 
 use crate::error::explain_io_error;
 use crate::{Columns, ReadError, Remedy};
 use arrow_array::RecordBatch;
-use std::collections::HashSet;
+use calipers_store::{Location, Object, ObjectReader, StoreError};
 use std::fs::File;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use text_encoding::Utf16Reader;
 
-/// A file to read, or standard input.
+/// A file to read, an object in a bucket or on a web server, or standard input.
 #[derive(Clone, Debug)]
 pub struct Source {
     /// How it is named in messages and results.
@@ -40,6 +50,8 @@ pub struct Source {
 #[derive(Clone, Debug)]
 enum SourceOrigin {
     Path(PathBuf),
+    /// An object, or why there can be none.
+    Object(Result<Arc<Object>, StoreError>),
     /// Standard input and tests: read once, kept.
     Bytes(Arc<[u8]>),
     /// A table of a program, such as a data frame.
@@ -70,27 +82,27 @@ fn is_compressed(magic: &[u8]) -> bool {
 }
 
 impl Source {
-    /// A file.
+    /// A file, or an object if the path is an address such as `s3://bucket/log.eval`.
     pub fn path(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
-        Self {
-            name: path.display().to_string(),
-            origin: SourceOrigin::Path(path),
-            counter: None,
-            columns: Arc::default(),
-            conditions: Arc::default(),
+        match to_location(&path) {
+            Some(Ok(location)) => Self::object(location.to_string(), Object::open(&location)),
+            Some(Err(error)) => Self::object(calipers_store::redact(&path.to_string_lossy()), Err(error)),
+            None => Self::of(path.display().to_string(), SourceOrigin::Path(path)),
         }
+    }
+
+    fn object(name: String, object: Result<Arc<Object>, StoreError>) -> Self {
+        Self::of(name, SourceOrigin::Object(object))
+    }
+
+    fn of(name: String, origin: SourceOrigin) -> Self {
+        Self { name, origin, counter: None, columns: Arc::default(), conditions: Arc::default() }
     }
 
     /// Bytes that are already here, under this name.
     pub fn bytes(name: impl Into<String>, bytes: impl Into<Arc<[u8]>>) -> Self {
-        Self {
-            name: name.into(),
-            origin: SourceOrigin::Bytes(bytes.into()),
-            counter: None,
-            columns: Arc::default(),
-            conditions: Arc::default(),
-        }
+        Self::of(name.into(), SourceOrigin::Bytes(bytes.into()))
     }
 
     /// A table that a program has in memory, under this name: columns of Arrow arrays, in parts. What it holds is read as
@@ -109,21 +121,14 @@ impl Source {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn table(name: impl Into<String>, batches: impl IntoIterator<Item = RecordBatch>) -> Self {
-        let table = Arc::new(MemoryTable::new(batches.into_iter().collect()));
-        Self {
-            name: name.into(),
-            origin: SourceOrigin::Table(table),
-            counter: None,
-            columns: Arc::default(),
-            conditions: Arc::default(),
-        }
+        Self::of(name.into(), SourceOrigin::Table(Arc::new(MemoryTable::new(batches.into_iter().collect()))))
     }
 
     /// The table, if it is one in memory.
     pub(crate) fn as_table(&self) -> Option<&MemoryTable> {
         match &self.origin {
             SourceOrigin::Table(table) => Some(table),
-            SourceOrigin::Path(_) | SourceOrigin::Bytes(_) => None,
+            SourceOrigin::Path(_) | SourceOrigin::Object(_) | SourceOrigin::Bytes(_) => None,
         }
     }
 
@@ -153,6 +158,11 @@ impl Source {
         self.conditions.iter().any(|condition| condition == name)
     }
 
+    /// The columns by which rows are chosen.
+    pub(crate) fn conditions(&self) -> impl Iterator<Item = &str> {
+        self.conditions.iter().map(String::as_str)
+    }
+
     /// What is said about its columns.
     pub(crate) fn columns(&self) -> &Columns {
         &self.columns
@@ -170,64 +180,49 @@ impl Source {
         Ok(Self::bytes("-", bytes))
     }
 
-    /// The sources that an argument names: `-`, a file, a folder (its result files), or a pattern.
+    /// The sources that an argument names: `-`, a file, a folder (its result files), or a pattern; on this machine or in a
+    /// bucket. An object on a web server is named by itself.
+    ///
+    /// Fails if a part of a folder cannot be looked at; [`search`](Self::search) names such parts and finds the others.
     pub fn resolve(argument: &str) -> Result<Vec<Self>, ReadError> {
+        let found = Self::search(argument)?;
+        found.problems.into_iter().next().map_or(Ok(found.sources), Err)
+    }
+
+    /// The sources that an argument names, and what in a folder or behind a pattern should be results and cannot be read.
+    ///
+    /// Fails if nothing is found at all.
+    pub fn search(argument: &str) -> Result<SourceSearch, ReadError> {
         if argument == "-" {
-            return Ok(vec![Self::stdin()?]);
+            return Ok(SourceSearch::of(vec![Self::stdin()?]));
+        }
+        if let Some(location) = Location::parse(argument) {
+            let name = || calipers_store::redact(argument);
+            let location = location.map_err(|error| store_error(&name(), &error))?;
+            return object_search::resolve(&location).map(SourceSearch::of);
         }
         let path = Path::new(argument);
         if path.is_dir() {
-            return Self::folder(path);
+            return file_search::search_folder(path);
         }
         // A pipe, such as `<(zcat log.gz)`, can be read only once.
         if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
             let bytes = std::fs::read(path).map_err(|error| ReadError::new(argument, explain_io_error(&error)))?;
-            return Ok(vec![Self::bytes(argument, bytes)]);
+            return Ok(SourceSearch::of(vec![Self::bytes(argument, bytes)]));
         }
         if path.exists() || !argument.contains(['*', '?', '[']) {
-            return Ok(vec![Self::path(path)]);
+            return Ok(SourceSearch::of(vec![Self::path(path)]));
         }
-        let pattern = glob::glob(argument).map_err(|error| ReadError::new(argument, error.to_string()))?;
-        let mut found = Vec::new();
-        for path in pattern {
-            let path = path.map_err(|error| {
-                let name = error.path().display().to_string();
-                ReadError::new(name, explain_io_error(error.error())).hint(MAY_BE_READ)
-            })?;
-            match path.metadata() {
-                // A shell would hand over the folder, whose files would be read.
-                Ok(metadata) if metadata.is_dir() => files_below(&path, &mut found)?,
-                Ok(metadata) if !metadata.is_file() => return Err(no_file(&path)),
-                _ => found.push(path),
-            }
-        }
-        found.sort();
-        // A pattern may match a folder and the files in it.
-        found.dedup();
-        if found.is_empty() {
-            return Err(
-                ReadError::new(argument, "no file matches the pattern").hint("check the folder and the pattern")
-            );
-        }
-        Ok(found.into_iter().map(Self::path).collect())
-    }
-
-    /// Every file below a folder with the extension of a result file, sorted by name.
-    fn folder(folder: &Path) -> Result<Vec<Self>, ReadError> {
-        let mut found = Vec::new();
-        files_below(folder, &mut found)?;
-        found.sort();
-        if found.is_empty() {
-            let name = folder.display().to_string();
-            let hint = "name a folder with .eval, .json, .jsonl, .csv, .parquet or .xml files";
-            return Err(ReadError::new(name, "the folder has no result files").hint(hint));
-        }
-        Ok(found.into_iter().map(Self::path).collect())
+        file_search::search_pattern(argument)
     }
 
     /// The name of the file without its folder.
     #[must_use]
     pub fn file_name(&self) -> &str {
+        // What follows the path of an address is no part of the name.
+        if let Some(Ok(object)) = self.as_object() {
+            return object.location().file_name();
+        }
         Path::new(&self.name).file_name().and_then(|name| name.to_str()).unwrap_or(&self.name)
     }
 
@@ -236,7 +231,70 @@ impl Source {
     pub fn as_path(&self) -> Option<&Path> {
         match &self.origin {
             SourceOrigin::Path(path) => Some(path),
-            SourceOrigin::Bytes(_) | SourceOrigin::Table(_) => None,
+            SourceOrigin::Object(_) | SourceOrigin::Bytes(_) | SourceOrigin::Table(_) => None,
+        }
+    }
+
+    fn as_object(&self) -> Option<&Result<Arc<Object>, StoreError>> {
+        match &self.origin {
+            SourceOrigin::Object(object) => Some(object),
+            SourceOrigin::Path(_) | SourceOrigin::Bytes(_) | SourceOrigin::Table(_) => None,
+        }
+    }
+
+    /// What tells an object from others. Names do not: what may be secret in an address is left out of them.
+    #[must_use]
+    pub fn address_hash(&self) -> Option<u64> {
+        let mut hasher = DefaultHasher::new();
+        self.remote()?.location().hash(&mut hasher);
+        Some(hasher.finish())
+    }
+
+    /// The object, if it is one that can be asked for.
+    pub(crate) fn remote(&self) -> Option<&Arc<Object>> {
+        self.as_object()?.as_ref().ok()
+    }
+
+    /// True for a folder or a pattern, which may lead to files that are no results.
+    #[must_use]
+    pub fn is_search(argument: &str) -> bool {
+        match Location::parse(argument) {
+            Some(Ok(location)) => location.scheme().is_bucket() && object_search::is_search(&location),
+            Some(Err(_)) => false,
+            None => Path::new(argument).is_dir(),
+        }
+    }
+
+    /// The file of this name in the same folder, if there is one.
+    pub(crate) fn beside(&self, name: &str) -> Option<Self> {
+        match &self.origin {
+            SourceOrigin::Path(path) => {
+                let beside = path.parent()?.join(name);
+                beside.is_file().then(|| Self::path(beside))
+            }
+            SourceOrigin::Object(Ok(object)) => {
+                let beside = object.location().beside(name);
+                // What cannot be looked at is read, and fails with a reason.
+                let is_there = !matches!(calipers_store::look(&beside), Ok(None));
+                is_there.then(|| Self::object(beside.to_string(), Object::open(&beside)))
+            }
+            _ => None,
+        }
+    }
+
+    /// Announces the parts of the stored bytes that will be read. A file does not need to know; an object then comes in a few
+    /// large requests.
+    pub(crate) fn expect(&self, ranges: impl FnOnce() -> Vec<std::ops::Range<u64>>) {
+        if let Some(object) = self.remote() {
+            object.expect(ranges());
+        }
+    }
+
+    /// Fails if a part of an object did not come. Readers leave out what is damaged, and must not take this for damage.
+    pub(crate) fn check_arrived(&self) -> Result<(), ReadError> {
+        match self.remote().and_then(|object| object.failure()) {
+            Some(failure) => Err(store_error(&self.name, &failure)),
+            None => Ok(()),
         }
     }
 
@@ -287,6 +345,11 @@ impl Source {
                 })?;
                 Ok(self.count_reads(file))
             }
+            SourceOrigin::Object(object) => {
+                let object = object.as_ref().map_err(|error| store_error(&self.name, error))?;
+                object.size().map_err(|error| store_error(&self.name, &error))?;
+                Ok(self.count_reads(ObjectReader::new(object.clone())))
+            }
             SourceOrigin::Bytes(bytes) => Ok(self.count_reads(Cursor::new(bytes.clone()))),
             SourceOrigin::Table(table) => Ok(self.count_reads(Cursor::new(table.to_parquet(self)?))),
         }
@@ -306,7 +369,7 @@ impl Source {
 
     /// The number of stored bytes.
     pub fn stored_len(&self) -> Result<u64, ReadError> {
-        self.raw()?.length().map_err(|error| self.error(error.to_string()))
+        self.raw()?.length().map_err(|error| self.unreadable(&error))
     }
 
     /// A buffered reader of the content, decompressed if it is gzip or zstd, as UTF-8 if it is UTF-16.
@@ -323,7 +386,7 @@ impl Source {
         let stored = self.stored_len()?;
         let limit = expansion_limit(stored);
         let mut raw = BufReader::with_capacity(1 << 16, self.raw()?);
-        let magic = raw.fill_buf().map_err(|error| self.error(error.to_string()))?;
+        let magic = raw.fill_buf().map_err(|error| self.unreadable(&error))?;
         if magic.starts_with(&GZIP) {
             return Ok(Box::new(BufReader::new(ExpansionLimit::new(flate2::bufread::MultiGzDecoder::new(raw), limit))));
         }
@@ -394,6 +457,9 @@ impl Source {
     }
 
     pub(crate) fn unreadable(&self, error: &io::Error) -> ReadError {
+        if let Some(failure) = StoreError::of(error) {
+            return store_error(&self.name, failure);
+        }
         if let Some(excess) = expansion::excess(error) {
             return self.error(excess.to_string()).hint(excess.hint());
         }
@@ -419,6 +485,7 @@ pub(crate) trait Raw: Read + io::Seek + Send {
 
 impl Raw for File {}
 impl Raw for Cursor<Arc<[u8]>> {}
+impl Raw for ObjectReader {}
 
 /// Adds what is read to a counter.
 struct CountingReader<R> {
@@ -442,79 +509,23 @@ impl<R: io::Seek> io::Seek for CountingReader<R> {
 
 impl<R: Raw> Raw for CountingReader<R> {}
 
-/// Adds every file below a folder with the extension of a result file.
-fn files_below(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), ReadError> {
-    let mut folders = vec![folder.to_path_buf()];
-    // A link may lead back to a folder above it.
-    let mut known = HashSet::new();
-    let refuse = |path: &Path, error: &io::Error| {
-        ReadError::new(path.display().to_string(), explain_io_error(error)).hint(MAY_BE_READ)
-    };
-    while let Some(folder) = folders.pop() {
-        let real = std::fs::canonicalize(&folder).map_err(|error| refuse(&folder, &error))?;
-        if !known.insert(real) {
-            continue;
-        }
-        for entry in std::fs::read_dir(&folder).map_err(|error| refuse(&folder, &error))? {
-            let path = entry.map_err(|error| refuse(&folder, &error))?.path();
-            if is_hidden(&path) {
-                continue;
-            }
-            // What a link leads to is read as if it stood here.
-            match std::fs::metadata(&path) {
-                Ok(metadata) if metadata.is_dir() => folders.push(path),
-                Ok(_) if is_packed_result(&path) => {
-                    let name = path.display().to_string();
-                    let hint = "unpack it, or remove it; gzip and zstd are read as they are";
-                    return Err(ReadError::new(name, "results in this compression format are not read").hint(hint));
-                }
-                Ok(metadata) if is_result(&path) => {
-                    if !metadata.is_file() {
-                        return Err(no_file(&path));
-                    }
-                    found.push(path);
-                }
-                Ok(_) => {}
-                Err(_) if !is_result(&path) => {}
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    let name = path.display().to_string();
-                    let hint = "fetch the file that it points to, or remove the link";
-                    return Err(ReadError::new(name, "the link leads nowhere").hint(hint));
-                }
-                Err(error) => return Err(refuse(&path, &error)),
-            }
-        }
-    }
-    Ok(())
+/// True for the address of an object in a bucket or on a web server, such as `s3://bucket/log.eval`.
+#[must_use]
+pub fn is_address(name: &str) -> bool {
+    Location::is_address(name)
 }
 
-/// The error for a pipe or a device among files. If nothing writes to it, reading it never ends.
-fn no_file(path: &Path) -> ReadError {
-    let name = path.display().to_string();
-    ReadError::new(name, "this is not a file").hint("remove it, or name it by itself to read what is written to it")
+/// The location that a path is, if it is an address.
+pub(crate) fn to_location(path: &Path) -> Option<Result<Location, StoreError>> {
+    let text = path.to_str()?;
+    // Paths are joined with the separator of the system.
+    if cfg!(windows) { Location::parse(&text.replace('\\', "/")) } else { Location::parse(text) }
 }
 
-fn is_hidden(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'))
-}
-
-/// Packings that are not read.
-const PACKINGS: [&str; 9] = [".xz", ".bz2", ".lz4", ".br", ".lzma", ".7z", ".zip", ".tar", ".tgz"];
-
-/// True for results in a packing that is not read: they must not go unread without a word.
-fn is_packed_result(path: &Path) -> bool {
-    let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
-    PACKINGS.iter().any(|packing| name.strip_suffix(packing).is_some_and(|name| is_result(Path::new(name))))
-}
-
-/// The extensions that a folder is searched for. A file given by name may have any extension.
-fn is_result(path: &Path) -> bool {
-    let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
-    let name = name.trim_end_matches(".gz").trim_end_matches(".zst");
-    !is_hidden(path)
-        && [".eval", ".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".parquet", ".xml"]
-            .iter()
-            .any(|end| name.ends_with(end))
+/// A failure with an object, as an error of reading it.
+pub(crate) fn store_error(name: &str, error: &StoreError) -> ReadError {
+    let read = ReadError::new(name, error.what());
+    error.advice().into_iter().fold(read, ReadError::hint)
 }
 
 #[cfg(test)]

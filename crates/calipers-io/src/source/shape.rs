@@ -22,6 +22,8 @@ pub struct JsonShape {
     pub inner: Vec<(String, String)>,
     /// True when a second value follows the first: JSON Lines.
     pub lines: bool,
+    /// True when a second list follows the first.
+    pub lists: bool,
 }
 
 /// What stands at the root of a JSON document.
@@ -53,7 +55,7 @@ impl Shape {
     /// True for a JSON list whose first item is a map with all these keys.
     #[must_use]
     pub fn lists_keys(&self, keys: &[&str]) -> bool {
-        self.json.as_ref().is_some_and(|json| json.root == Root::List && json.has(keys))
+        self.json.as_ref().is_some_and(|json| json.root == Root::List && !json.lists && json.has(keys))
     }
 
     /// True when a map below the root has this key.
@@ -126,7 +128,9 @@ impl JsonShape {
                     open.pop();
                     if open.is_empty() {
                         let rest = &bytes[at + 1..];
-                        self.lines = rest.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
+                        let next = rest.iter().find(|byte| !byte.is_ascii_whitespace());
+                        self.lines = next == Some(&b'{');
+                        self.lists = self.root == Root::List && next == Some(&b'[');
                         return;
                     }
                 }
@@ -178,6 +182,7 @@ mod tests {
         assert!(!shape("{\"id\": 1}\n").json.unwrap().lines);
         assert!(shape("[{\"id\": 1}, {\"other\": 2}]").lists_keys(&["id"]));
         assert!(!shape("[{\"id\": 1}, {\"other\": 2}]").lists_keys(&["other"]));
+        assert!(!shape("[{\"id\": 1}]\n[{\"id\": 2}]").lists_keys(&["id"]));
         assert_eq!(shape("\"{}\"").json.unwrap().root, Root::Text);
         assert!(shape("id,score\n1,2\n").json.is_none());
     }

@@ -12,6 +12,7 @@ mod parquet;
 mod table_survey;
 
 pub use output_file::OutputFile;
+pub(crate) use output_file::store_error;
 
 use crate::{RecordedRun, Remedy, printable};
 use calipers_core::{Record, Results, SampleId, brief, one_line};

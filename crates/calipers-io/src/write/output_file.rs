@@ -1,8 +1,11 @@
-//! Where bytes go: a file that appears only when it is whole, or standard output.
+//! Where bytes go: a file or an object that appears only when it is whole, or standard output.
 
 use super::WriteError;
 use crate::Remedy;
 use crate::error::explain_io_error;
+use crate::private_file::{create_temporary_folder, private_file};
+use crate::source::to_location;
+use calipers_store::{Location, PutCondition, StoreError, StoreFault};
 use flate2::write::GzEncoder;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -11,15 +14,28 @@ use std::path::{Path, PathBuf};
 /// A place to write to, opened before the work starts so that a wrong name fails at once.
 ///
 /// A file is written under another name in the same folder and renamed by [`finish`](Self::finish). Whatever fails
-/// before that leaves what was there as it was.
+/// before that leaves what was there as it was. An object is written to a temporary file first, and sent by `finish`.
 #[derive(Debug)]
 pub struct OutputFile {
     name: String,
     sink: Option<OutputSink>,
-    /// The file in the making, and what it will be called. None for standard output and devices.
-    place: Option<(PathBuf, PathBuf)>,
+    place: OutputPlace,
     force: bool,
 }
+
+/// Where a finished output goes.
+#[derive(Debug)]
+enum OutputPlace {
+    /// Standard output and devices: it is there already.
+    InPlace,
+    /// The file in the making, and what it will be called.
+    File { making: PathBuf, target: PathBuf },
+    /// The folder of the file in the making, which has nothing else in it, and the object.
+    Object { folder: PathBuf, location: Location },
+}
+
+/// The name of a file that becomes an object.
+const SPOOLED: &str = "object";
 
 enum OutputSink {
     Plain(BufWriter<File>),
@@ -99,16 +115,22 @@ impl OutputFile {
         Self {
             name: "-".into(),
             sink: Some(OutputSink::Stdout(BufWriter::new(Pipe { out: io::stdout(), is_closed: false }))),
-            place: None,
+            place: OutputPlace::InPlace,
             force: false,
         }
     }
 
-    /// A file. An existing file is refused unless `replace` is set.
+    /// A file, or an object if the path is an address such as `s3://bucket/results.csv`. What exists is refused unless `force`
+    /// is set.
     ///
     /// A name that ends in `.gz` or `.zst` is compressed.
     pub fn create(path: impl AsRef<Path>, force: bool) -> Result<Self, WriteError> {
         let path = path.as_ref();
+        match to_location(path) {
+            Some(Ok(location)) => return Self::create_object(location, force),
+            Some(Err(error)) => return Err(store_error(&calipers_store::redact(&path.to_string_lossy()), &error)),
+            None => {}
+        }
         let name = path.display().to_string();
         let fail = |error: io::Error| {
             WriteError::new(&*name, explain_io_error(&error)).hint("check the folder, and that it may be written to")
@@ -124,7 +146,8 @@ impl OutputFile {
             Ok(found) if !found.is_file() => {
                 // A device or a pipe is written to as it is: it must not be replaced by a file.
                 let file = File::options().write(true).open(&target).map_err(fail)?;
-                return Ok(Self { sink: Some(sink(&name, file).map_err(fail)?), name, place: None, force });
+                let sink = sink(&name, file).map_err(fail)?;
+                return Ok(Self { sink: Some(sink), name, place: OutputPlace::InPlace, force });
             }
             Ok(_) if !force => return Err(exists(&name)),
             _ => {}
@@ -137,12 +160,47 @@ impl OutputFile {
             let _ = fs::remove_file(&making);
             fail(error)
         })?;
-        Ok(Self { name, sink: Some(sink), place: Some((making, target)), force })
+        Ok(Self { name, sink: Some(sink), place: OutputPlace::File { making, target }, force })
+    }
+
+    fn create_object(location: Location, force: bool) -> Result<Self, WriteError> {
+        let name = location.to_string();
+        if location.is_folder() {
+            return Err(WriteError::new(name, "this is a folder").hint("add the name of the object"));
+        }
+        if !location.scheme().is_bucket() {
+            let hint = "name a file on this machine, or an object in s3://, gs:// or az://";
+            return Err(WriteError::new(name, "nothing is written to a web server").hint(hint));
+        }
+        match calipers_store::look(&location) {
+            Ok(Some(_)) if !force => return Err(exists(&name)),
+            Ok(_) => {}
+            // Who may write an object may not be allowed to look at it.
+            Err(error) if error.fault() == StoreFault::Denied && force => {}
+            Err(error) => return Err(store_error(&name, &error)),
+        }
+        let fail = |error: io::Error| {
+            let what = format!("there is no room for temporary files: {}", explain_io_error(&error));
+            WriteError::new(&*name, what).hint("check the folder for temporary files, or name another with TMPDIR")
+        };
+        let folder = create_temporary_folder().map_err(fail)?;
+        let opened = private_file().read(true).write(true).create_new(true).open(folder.join(SPOOLED));
+        let sink = opened.and_then(|file| sink(&name, file)).map_err(|error| {
+            let _ = fs::remove_dir_all(&folder);
+            fail(error)
+        })?;
+        Ok(Self { name, sink: Some(sink), place: OutputPlace::Object { folder, location }, force })
     }
 
     /// Removes the old file, so that it cannot be mistaken for the new one if something fails from here on.
     pub fn clear(&self) -> Result<(), WriteError> {
-        let Some((_, target)) = &self.place else { return Ok(()) };
+        let target = match &self.place {
+            OutputPlace::InPlace => return Ok(()),
+            OutputPlace::File { target, .. } => target,
+            OutputPlace::Object { location, .. } => {
+                return calipers_store::remove(location).map_err(|error| store_error(&self.name, &error));
+            }
+        };
         match fs::remove_file(target) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 let what = format!("the old file cannot be removed: {}", explain_io_error(&error));
@@ -186,8 +244,13 @@ impl OutputFile {
     }
 
     /// Writes a text and puts the file in its place.
-    pub fn finish_with(mut self, text: &str) -> Result<(), WriteError> {
-        let written = self.text().write_all(text.as_bytes());
+    pub fn finish_with(self, text: &str) -> Result<(), WriteError> {
+        self.finish_with_bytes(text.as_bytes())
+    }
+
+    /// Writes bytes and puts the file in its place.
+    pub fn finish_with_bytes(mut self, bytes: &[u8]) -> Result<(), WriteError> {
+        let written = self.text().write_all(bytes);
         written.map_err(|error| self.write_error(&error))?;
         self.finish()
     }
@@ -197,24 +260,49 @@ impl OutputFile {
         if let Some(sink) = self.sink.take() {
             sink.finish().map_err(|error| self.write_error(&error))?;
         }
-        let Some((making, target)) = &self.place else { return Ok(()) };
-        if !self.force && target.exists() {
-            return Err(exists(&self.name));
+        match &self.place {
+            OutputPlace::InPlace => {}
+            OutputPlace::File { target, .. } if !self.force && target.exists() => return Err(exists(&self.name)),
+            OutputPlace::File { making, target } => {
+                fs::rename(making, target).map_err(|error| self.write_error(&error))?;
+                self.place = OutputPlace::InPlace;
+            }
+            OutputPlace::Object { folder, location } => {
+                let condition = if self.force { PutCondition::Always } else { PutCondition::New };
+                calipers_store::put(location, &folder.join(SPOOLED), &condition).map_err(|error| {
+                    if error.fault() == StoreFault::Exists {
+                        exists(&self.name)
+                    } else {
+                        store_error(&self.name, &error)
+                    }
+                })?;
+            }
         }
-        fs::rename(making, target).map_err(|error| self.write_error(&error))?;
-        self.place = None;
         Ok(())
     }
 }
 
 impl Drop for OutputFile {
     fn drop(&mut self) {
-        if let Some((making, _)) = &self.place {
-            // The buffered bytes are discarded; a failure here cannot be reported.
-            self.sink = None;
-            let _ = fs::remove_file(making);
+        // The buffered bytes are discarded; a failure here cannot be reported.
+        match &self.place {
+            OutputPlace::InPlace => {}
+            OutputPlace::File { making, .. } => {
+                self.sink = None;
+                let _ = fs::remove_file(making);
+            }
+            OutputPlace::Object { folder, .. } => {
+                self.sink = None;
+                let _ = fs::remove_dir_all(folder);
+            }
         }
     }
+}
+
+/// A failure with an object, as an error of writing it.
+pub(crate) fn store_error(name: &str, error: &StoreError) -> WriteError {
+    let write = WriteError::new(name, error.what());
+    error.advice().into_iter().fold(write, WriteError::hint)
 }
 
 fn exists(name: &str) -> WriteError {

@@ -13,7 +13,29 @@ fn helm_instances_perturbations_and_trials_are_kept_apart() {
     assert_eq!(fact(&run, "exact_match", 0, "split"), "test");
     assert_eq!((mean(&run, "latency_ms"), mean(&run, "tokens_used")), (500.0, 100.0));
     assert_eq!(run.samples.scorers().count(), 1, "measurements are not scorers");
-    assert_eq!(run.notes, ["statistic `exact_match` appears more than once in an instance; the first one counts"]);
+    assert_eq!(
+        run.notes,
+        [
+            "instances with a perturbation count as separate samples: 1",
+            "statistic `exact_match` appears more than once in an instance; the first one counts"
+        ]
+    );
+}
+
+#[test]
+fn helm_splits_in_one_file_are_named() {
+    let instance = |id: u32, split: &str| {
+        let stat =
+            format!(r#"{{"name": {{"name": "exact_match", "split": "{split}"}}, "count": 1, "sum": 1, "mean": 1}}"#);
+        format!(r#"{{"instance_id": "i{id}", "train_trial_index": 0, "stats": [{stat}]}}"#)
+    };
+    let file = |splits: &[&str]| {
+        let instances: Vec<String> = splits.iter().zip(0..).map(|(split, id)| instance(id, split)).collect();
+        text(&format!("[{}]", instances.join(", "))).unwrap().notes
+    };
+    let note = "the instances of several splits are together (test 2, valid 1): the condition `split=test` keeps one";
+    assert_eq!(file(&["test", "test", "valid"]), [note]);
+    assert!(file(&["test", "test"]).is_empty());
 }
 
 #[test]

@@ -4,6 +4,7 @@
 mod agents;
 mod any_table;
 mod archives;
+mod arrow;
 mod datasets;
 mod harnesses;
 mod inspect;
@@ -13,4 +14,5 @@ mod reports;
 mod run_log;
 mod seen;
 mod tables;
+mod what_was_tried;
 mod write;

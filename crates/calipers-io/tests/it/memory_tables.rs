@@ -3,8 +3,8 @@
 use arrow_array::builder::{StringDictionaryBuilder, StringViewBuilder};
 use arrow_array::types::Int8Type;
 use arrow_array::{
-    ArrayRef, BooleanArray, Float64Array, Int64Array, LargeStringArray, RecordBatch, StringArray, StructArray,
-    UInt64Array,
+    ArrayRef, BooleanArray, DurationSecondArray, Float64Array, Int64Array, LargeStringArray, RecordBatch, StringArray,
+    StructArray, UInt64Array,
 };
 use arrow_schema::{DataType, Field};
 use calipers_core::{Record, Samples};
@@ -119,4 +119,30 @@ fn columns_can_be_named_and_what_is_wrong_is_explained() {
     let empty = RecordBatch::try_from_iter([("id", texts(IDS))]).unwrap().slice(0, 0);
     assert_eq!(read(&Source::table("frame", [empty]), None).unwrap_err().what(), "the table has no rows");
     assert!(read(&Source::table("frame", []), None).is_err());
+}
+
+#[test]
+fn durations_are_measurements_and_never_scores() {
+    let seconds = || -> ArrayRef { Arc::new(DurationSecondArray::from(vec![1, 2, 3, 4])) };
+    let measured = table(vec![("id", texts(IDS)), ("passed", passes()), ("latency_ms", seconds())]);
+    assert_eq!(records(&measured).len(), 4);
+    for source in [
+        table(vec![("id", texts(IDS)), ("score", seconds())]),
+        table(vec![("id", texts(IDS)), ("passed", passes()), ("scores.speed", seconds())]),
+        table(vec![("id", texts(IDS)), ("took", seconds())]).with_columns(columns("score=took")),
+    ] {
+        let error = read(&source, None).expect_err("a duration has a unit");
+        assert!(error.what().contains("a duration is no score"), "{error}");
+        assert!(error.advice().is_some_and(|hint| hint.contains("latency_ms")), "{error}");
+    }
+}
+
+fn passes() -> ArrayRef {
+    Arc::new(BooleanArray::from(vec![true, false, false, true]))
+}
+
+fn columns(pairs: &str) -> Columns {
+    let mut columns = Columns::default();
+    columns.add(pairs).unwrap();
+    columns
 }

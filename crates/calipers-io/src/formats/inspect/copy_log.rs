@@ -84,6 +84,7 @@ impl InspectLog {
             }
             None => None,
         };
+        self.source.check_arrived()?;
         let name = out.name().to_owned();
         let samples = places.iter().map(|((epoch, id), member)| {
             let json = reader.read(member.shell()).map_err(|why| WriteError::new(&*name, why))?;

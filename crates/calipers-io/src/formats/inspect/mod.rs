@@ -15,7 +15,7 @@ pub use copy_log::InspectLog;
 pub(crate) use read_eval::SampleMember;
 pub(crate) use read_header::metrics;
 pub(crate) use read_json::Cutter;
-pub use read_sample::sample_place;
+pub use read_sample::{CONTENT, sample_place};
 pub(crate) use read_sample::{LoggedSample, SampleNames};
 pub(crate) use write_log::{SampleText, member_name, summary, write_archive, write_document};
 pub(crate) use zip_archive::{Archive, Member, MemberReader};

@@ -20,20 +20,28 @@ pub(super) fn read(source: &Source, wanted: &Projection) -> Result<LogReading, R
     let archive = Archive::open(source)?;
     let mut damaged = Vec::new();
     let header = header(source, &archive, &mut damaged)?;
-    let wanted = header.as_ref().map_or_else(Projection::everything, |header| header.widen_projection(wanted));
+    let wanted = match &header {
+        Some(header) => header.widen_projection(wanted),
+        None if wanted.has_content() => Projection::everything().with_content(),
+        None => Projection::everything(),
+    };
     let mut plan = SampleMember::all(&archive.members);
     // In file order, so that reading goes forward. Samples are sorted afterwards.
     plan.sort_by_key(|sample| sample.shell.header);
     let share = (plan.len() / (8 * rayon::current_num_threads())).clamp(1, SHARE_MAX);
-    // Errors are checked in order, so that the same one is reported every time.
-    let shares: Vec<Result<SampleShare, ReadError>> =
-        plan.par_chunks(share).map(|share| read_share(source, &archive, share, &wanted)).collect();
+    source.expect(|| plan.iter().flat_map(SampleMember::ranges).collect());
     let mut samples = Vec::with_capacity(plan.len());
-    for share in shares {
-        let share = share?;
-        samples.extend(share.samples);
-        damaged.extend(share.damaged);
+    for stretch in stretches(source, &plan) {
+        // Errors are checked in order, so that the same one is reported every time.
+        let shares: Vec<Result<SampleShare, ReadError>> =
+            stretch.par_chunks(share).map(|share| read_share(source, &archive, share, &wanted)).collect();
+        for share in shares {
+            let share = share?;
+            samples.extend(share.samples);
+            damaged.extend(share.damaged);
+        }
     }
+    source.check_arrived()?;
     if samples.is_empty() && (header.is_none() || !damaged.is_empty() || archive.no_directory.is_some()) {
         return Err(nothing(source, &archive, &damaged));
     }
@@ -44,6 +52,17 @@ pub(super) fn read(source: &Source, wanted: &Projection) -> Result<LogReading, R
     }
     log.notes.extend(damage_note(&damaged));
     Ok(log)
+}
+
+/// An object is read in stretches of this many bytes, one after the other, so that threads are never far apart in it.
+const STRETCH: u64 = 64 << 20;
+
+/// The samples in stretches: of a file, one.
+fn stretches<'p, 'a>(source: &Source, plan: &'p [SampleMember<'a>]) -> Vec<&'p [SampleMember<'a>]> {
+    if source.remote().is_none() {
+        return vec![plan];
+    }
+    plan.chunk_by(|a, b| a.shell.header / STRETCH == b.shell.header / STRETCH).collect()
 }
 
 /// What could be read of some samples.
@@ -119,6 +138,11 @@ pub(crate) struct SampleMember<'a> {
 impl<'a> SampleMember<'a> {
     pub(crate) fn shell(&self) -> &'a Member {
         self.shell
+    }
+
+    /// Where its members stand in the file, with what precedes their content.
+    fn ranges(&self) -> impl Iterator<Item = std::ops::Range<u64>> + use<'a> {
+        [Some(self.shell), self.metadata].into_iter().flatten().map(Member::range)
     }
 
     pub(crate) fn name(&self) -> &str {

@@ -269,7 +269,11 @@ impl Header {
         let mut scorers: Vec<RecordedScorer> = self
             .named_scorers(Some(samples))
             .into_iter()
-            .map(|(name, scorer)| RecordedScorer { name, metrics: metrics(scorer.get("metrics")) })
+            .map(|(name, scorer)| RecordedScorer {
+                name,
+                metrics: metrics(scorer.get("metrics")),
+                options: scorer.get("options").cloned(),
+            })
             .collect();
         if self.eval.scorers.is_none() {
             scorers = self.scorers_by_figures();
@@ -278,7 +282,7 @@ impl Header {
         let of_task = metrics(self.eval.metrics.as_ref().map(|Json(metrics)| metrics));
         for name in samples.scorers().filter(|_| !of_task.is_empty()) {
             if !scorers.iter().any(|scorer| *scorer.name == **name) {
-                scorers.push(RecordedScorer { name: name.to_string(), metrics: of_task.clone() });
+                scorers.push(RecordedScorer { name: name.to_string(), metrics: of_task.clone(), options: None });
             }
         }
         let reducers = self.eval.config.as_ref().and_then(|config| config.epochs_reducer.as_ref());
@@ -344,7 +348,7 @@ impl Header {
                 }
             }
             let index = scorers.iter().position(|known| known.name == scorer).unwrap_or_else(|| {
-                scorers.push(RecordedScorer { name: scorer.to_owned(), metrics: Vec::new() });
+                scorers.push(RecordedScorer { name: scorer.to_owned(), ..RecordedScorer::default() });
                 scorers.len() - 1
             });
             let known = &mut scorers[index].metrics;

@@ -5,6 +5,7 @@
 
 use crate::json::skim::Skim;
 use crate::json::{self, Json, JsonParts};
+use crate::policy::fingerprint;
 use crate::{FilePlace, Projection};
 use calipers_core::{Attempt, Delivery, Metadata, Outcome, SampleId, Samples, Score, Value};
 use serde::Deserialize;
@@ -59,7 +60,7 @@ impl LoggedSample {
                 not_a_sample(format!("`{}`: {what}", String::from_utf8_lossy(key)))
             })?;
         }
-        parts.check()
+        parts.check(names)
     }
 
     /// Adds metadata from a separate member.
@@ -226,7 +227,7 @@ impl<'a> SampleParts<'a> {
         Ok(())
     }
 
-    fn check(self) -> Result<LoggedSample, SampleProblem> {
+    fn check(self, names: &mut SampleNames) -> Result<LoggedSample, SampleProblem> {
         let id = sample_id(self.id)?;
         let epoch = epoch(&id, self.epoch)?;
         let mut scores = Vec::with_capacity(self.scores.len());
@@ -251,6 +252,9 @@ impl<'a> SampleParts<'a> {
         field("limit", self.limit.and_then(|limit| text(limit.get("type").cloned().unwrap_or(limit)).map(Value::Text)));
         let error = self.error.and_then(|error| text(error.get("message").cloned().unwrap_or(error)));
         let mut metadata = self.metadata;
+        if names.wanted.has_content() {
+            metadata.push((names.get(CONTENT), Value::Text(content_of(&self.own).into())));
+        }
         if let Some(ours) = self.ours {
             for (name, value) in ours.entries("fields") {
                 fields.retain(|(known, _)| **known != **name);
@@ -261,6 +265,35 @@ impl<'a> SampleParts<'a> {
             }
         }
         Ok(LoggedSample { id, epoch, scores, metadata, fields, error, written_at: None })
+    }
+}
+
+/// The metadata name of the fingerprint of what a sample asks: its input, its choices and its target.
+pub const CONTENT: &str = "@content";
+
+/// The fingerprint of what is asked. Messages have an id of their own in every run, which is no part of the question.
+fn content_of(own: &[&[u8]; OWN.len()]) -> String {
+    let of = |name: &str| {
+        let bytes = OWN.iter().position(|own| *own == name).map_or(&[][..], |place| own[place]).trim_ascii();
+        match bytes.first() {
+            Some(b'[' | b'{') => match some(bytes) {
+                Ok(Some(value)) => without_ids(value).to_string(),
+                _ => String::from_utf8_lossy(bytes).into_owned(),
+            },
+            _ => String::from_utf8_lossy(bytes).into_owned(),
+        }
+    };
+    fingerprint(["input", "choices", "target"].map(of))
+}
+
+fn without_ids(value: Value) -> Value {
+    match value {
+        Value::List(items) => Value::List(items.into_iter().map(without_ids).collect()),
+        Value::Map(entries) => {
+            let entries = entries.into_iter().filter(|(name, _)| **name != *"id");
+            Value::Map(entries.map(|(name, value)| (name, without_ids(value))).collect())
+        }
+        other => other,
     }
 }
 

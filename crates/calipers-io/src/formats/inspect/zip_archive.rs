@@ -42,6 +42,14 @@ pub(crate) struct Member {
     pub(crate) header: u64,
 }
 
+impl Member {
+    /// Where it stands in the file. How long the fields before its content are is only known once they are read.
+    pub(super) fn range(&self) -> std::ops::Range<u64> {
+        let before = (LOCAL + self.name.len() + EXTRA_USUAL) as u64;
+        self.header..self.header.saturating_add(before).saturating_add(self.stored)
+    }
+}
+
 impl<'a> Archive<'a> {
     pub(crate) fn open(source: &'a Source) -> Result<Self, ReadError> {
         let length = source.stored_len()?;
@@ -104,6 +112,8 @@ fn method_number(method: CompressionMethod) -> u16 {
 
 /// The fixed part of a local header (APPNOTE 4.3.7).
 const LOCAL: usize = 30;
+/// The fields after the name of a member are rarely longer.
+const EXTRA_USUAL: usize = 64;
 const LOCAL_MAGIC: [u8; 4] = *b"PK\x03\x04";
 
 struct Local {
