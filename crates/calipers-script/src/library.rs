@@ -604,7 +604,10 @@ fn text_length(source: &[u8], quote: u8) -> usize {
 pub(crate) fn on_large_stack<T: Send>(run: impl FnOnce() -> Result<T, ScriptError> + Send) -> Result<T, ScriptError> {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, run);
-        let thread = thread.map_err(|error| ScriptError::new(format!("no thread for the script: {error}")))?;
+        let thread = thread.map_err(|error| {
+            let what = format!("metric expressions need {} MB of memory for their stack: {error}", STACK >> 20);
+            ScriptError::new(what).hint("allow more memory; 512 MB are enough for small files")
+        })?;
         thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
 }
