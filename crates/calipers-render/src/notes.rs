@@ -10,6 +10,10 @@ use std::fmt::Display;
 pub enum RunNote<'a> {
     /// So many attempts are in more than one file.
     RepeatedAttempts(usize),
+    /// Answers are compared with the right ones.
+    PredictionsCompared,
+    /// So many answers differ from the right ones only in how they are written.
+    NearPredictions(usize),
     /// A log names a reducer that we do not have.
     UnknownReducer(&'a str),
     /// A loaded file has a function of the name of a log's metric, which makes no metric, and why.
@@ -39,6 +43,12 @@ pub enum RunNote<'a> {
 pub fn note_sentence(note: RunNote<'_>) -> String {
     let quoted = |names: &[String]| format!("`{}`", names.join("`, `"));
     match note {
+        RunNote::PredictionsCompared => "an answer counts as correct where `predicted` equals `actual`".to_owned(),
+        RunNote::NearPredictions(count) => {
+            let (differ, count_as) = if count == 1 { ("differs", "counts") } else { ("differ", "count") };
+            let answers = pluralize(count, "answer");
+            format!("{answers} {differ} from `actual` only in capitals, blanks or punctuation, and {count_as} as wrong")
+        }
         RunNote::RepeatedAttempts(count) => {
             let (are, each) = if count == 1 { ("is", "it") } else { ("are", "each") };
             format!("{} {are} in more than one file: {each} counts once", pluralize(count, "attempt"))

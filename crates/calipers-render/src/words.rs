@@ -57,12 +57,10 @@ pub fn caveat_sentence(caveat: &Caveat) -> String {
         }
         Caveat::OpenInterval { fields, lower, upper } => {
             let fields: Vec<String> = fields.iter().map(|field| format!("`{field}`")).collect();
-            let what = match (lower, upper) {
-                (true, _) => "the interval has no upper end",
-                (_, true) => "the interval has no lower end",
-                _ => "there is no interval",
-            };
-            format!("nothing limits {}, so {what}", fields.join(" and "))
+            format!("nothing limits {}, so {}", fields.join(" and "), open_end(*lower, *upper))
+        }
+        Caveat::ExceededLimit { name, lower, upper } => {
+            format!("a value of `{name}` is beyond its limit, so {}", open_end(*lower, *upper))
         }
         Caveat::SamplesAlone { key, samples } => match samples {
             1 => format!("1 sample has no `{key}`, and counts as a cluster by itself"),
@@ -241,10 +239,15 @@ pub fn caveat_next_step(caveat: &Caveat) -> Option<String> {
             return Some(format!("use `ci(cluster=\"{key}\")` or `stderr(cluster=\"{key}\")`"));
         }
         Caveat::NoClusteredInterval { .. } => "look at a metric that is a mean, a ratio of sums or a quantile",
-        Caveat::OpenInterval { .. } => "gate it by a policy that states `limits`, or look at a quantile",
+        Caveat::ExceededLimit { .. } => "correct the limit, or the record",
+        Caveat::OpenInterval { .. } => "state in `limits` how much one attempt can have, or look at a quantile",
         Caveat::SamplesAlone { .. } => "record where each sample comes from",
         Caveat::MeanOfErrors { stratified: Some(_) } => "report that error instead",
         Caveat::MeanOfErrors { stratified: None } => "give every group at least two samples",
+        // What people write where there is no score.
+        Caveat::OutsideUnit { min, max } if [-1.0, -9.0, -99.0, -999.0, -9999.0].contains(min) && *max >= 0.0 => {
+            "if the lowest stands for no score, write null there; otherwise use `mean`"
+        }
         Caveat::OutsideUnit { .. } => "use `mean`, or map the scores to [0, 1]",
         Caveat::BootstrapDivisor { .. } => "report `stderr` for a mean",
         Caveat::ShareByT { .. } => "use `ci()`, which chooses the interval by the scores, or `ci_wilson`",
@@ -551,6 +554,7 @@ fn range(allowed: AllowedRange) -> String {
         AllowedRange::UnitInterval => "between 0 and 1".into(),
         AllowedRange::OpenUnitInterval => "strictly between 0 and 1".into(),
         AllowedRange::MinusOneToOne => "between -1 and 1".into(),
+        AllowedRange::StatedRange => "within its limits".into(),
         AllowedRange::Positive => "positive".into(),
         AllowedRange::PositiveFinite => "positive and finite".into(),
         AllowedRange::NotNegative => "zero or positive".into(),
@@ -579,6 +583,15 @@ pub(crate) fn columns_sentence(columns: &[(String, String)]) -> String {
     let parts: Vec<String> =
         columns.iter().map(|(name, column)| format!("{} = {}", clean(name), clean(column))).collect();
     format!("columns: {}", parts.join(", "))
+}
+
+/// Which end an interval lacks.
+fn open_end(lower: bool, upper: bool) -> &'static str {
+    match (lower, upper) {
+        (true, _) => "the interval has no upper end",
+        (_, true) => "the interval has no lower end",
+        _ => "there is no interval",
+    }
 }
 
 #[cfg(test)]

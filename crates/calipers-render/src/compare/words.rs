@@ -9,6 +9,7 @@ use calipers_compare::{
 use calipers_core::stats::components::Estimand;
 use calipers_core::stats::multiplicity::Correction;
 use calipers_core::{Figure, Incomparable, RunSide, Unit, pluralize};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A metric of two runs, as it is shown.
@@ -98,7 +99,7 @@ pub(crate) fn decision(report: &CompareReport) -> String {
     };
     match report.decided_by {
         CompareDecision::Regression(place) | CompareDecision::NothingKnown(place) => sentence(place),
-        CompareDecision::NoRegression => "no metric has clearly regressed".to_owned(),
+        CompareDecision::NoRegression => format!("no metric has clearly regressed{}", regressed_resources(report)),
         CompareDecision::UnknownMetric(place) => format!("no metric has clearly regressed, but {}", sentence(place)),
         CompareDecision::Problem { comparison } => {
             report.comparisons[comparison].problem.as_ref().map_or_else(String::new, incomparable)
@@ -106,8 +107,24 @@ pub(crate) fn decision(report: &CompareReport) -> String {
     }
 }
 
+/// What is said of time, tokens and cost beside a verdict that they have no part in: a reader sees that they got worse.
+fn regressed_resources(report: &CompareReport) -> String {
+    let all = report.comparisons.iter().flat_map(|comparison| &comparison.resources);
+    let worse = all.filter(|resource| resource.verdict == ChangeVerdict::Regressed);
+    let names: BTreeSet<&str> = worse.map(|resource| resource.metric.as_str()).collect();
+    match names.len() {
+        0 => String::new(),
+        count => {
+            let names = names.into_iter().collect::<Vec<_>>().join(", ");
+            let have = if count == 1 { "has" } else { "have" };
+            format!("; {names} {have}, but time, tokens and cost do not decide")
+        }
+    }
+}
+
 /// Why runs, or a metric of them, cannot be compared.
-pub(crate) fn incomparable(why: &Incomparable) -> String {
+#[must_use]
+pub fn incomparable(why: &Incomparable) -> String {
     match why {
         Incomparable::EmptyRun { run } => format!("`{run}` has no samples"),
         Incomparable::NoSharedSample { candidate, baseline } => format!(
@@ -141,10 +158,10 @@ pub(crate) fn incomparable(why: &Incomparable) -> String {
             format!("no sample of both runs has a label in the {run}; a run is corrected by labels of its own answers")
         }
         Incomparable::CorrectedClusters => {
-            "the error of a corrected rate does not allow for samples that belong together".to_owned()
+            "with clusters, a corrected mean needs scores and labels between 0 and 1; map them to [0, 1]".to_owned()
         }
         Incomparable::NotPairable { metric } => {
-            format!("`{metric}` is not a mean, a ratio of sums or a quantile over samples, so samples cannot be paired")
+            format!("`{metric}` does not say what each sample adds to it, so samples cannot be paired")
         }
         Incomparable::NotMean => "only metrics that are means over samples are ranked".to_owned(),
         Incomparable::NoBetterSide => "neither side of the metric is better".to_owned(),
@@ -177,6 +194,7 @@ pub(crate) fn test_method(method: TestMethod) -> &'static str {
         TestMethod::SignFlip => "sign-flip permutation test",
         TestMethod::BoundedMean => "Gaffke's test of differences within their bounds",
         TestMethod::PairedBootstrap => "paired bootstrap",
+        TestMethod::JoinedBounds => "bounds of both figures, joined",
         TestMethod::CorrectedDifference => "bounds of both corrected rates, joined",
         TestMethod::NoDifference => "no sample differs",
     }
@@ -530,5 +548,9 @@ mod tests {
         ] {
             assert_eq!(decision(&report(decided_by, comparisons)), want);
         }
+        let mut slower = report(CompareDecision::NoRegression, two());
+        slower.comparisons[1].resources.push(MetricComparison { metric: "latency_ms".into(), ..regressed() });
+        let want = "no metric has clearly regressed; latency_ms has, but time, tokens and cost do not decide";
+        assert_eq!(decision(&slower), want);
     }
 }

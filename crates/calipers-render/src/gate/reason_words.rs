@@ -67,7 +67,7 @@ fn threshold_sentence(reason: &ThresholdReason) -> String {
         ThresholdFinding::Met { value } => format!("{} is {rule}", estimate(*value)),
         ThresholdFinding::MetUnlessUnscored { value, unscored } => {
             let unscored = pluralize(unscored, "sample");
-            format!("{} is {rule}, but {unscored} without a score could change that", estimate(*value))
+            format!("{} is {rule}, but missing scores of {unscored} could change that", estimate(*value))
         }
         ThresholdFinding::Missed { value } => format!("{} is not {rule}", estimate(*value)),
         ThresholdFinding::MissedUnlessErrored { value, best, errored } => {
@@ -99,7 +99,7 @@ fn threshold_sentence(reason: &ThresholdReason) -> String {
             }
         }
         ThresholdFinding::UnscoredCouldChange { unscored } => {
-            format!("the {} without a score could change the answer", pluralize(unscored, "sample"))
+            format!("missing scores of {} could change the answer", pluralize(unscored, "sample"))
         }
         ThresholdFinding::Between { low, high, quantile: Some(quantile) } => {
             let share = |share: f64| value_beside(Unit::Rate, share, quantile.share);
@@ -180,11 +180,9 @@ pub(crate) fn unbounded_sentence(why: &Unbounded) -> String {
         Unbounded::NegativeNumerators => "a ratio whose numerators may be negative has no bound".to_owned(),
         Unbounded::Corrected(limit) => {
             let (limit, remedy) = match limit {
-                CorrectedLimit::Clusters => {
-                    ("samples that belong together", "ask for it in a policy without `cluster`")
+                CorrectedLimit::Looks => {
+                    ("any number of looks at graded scores", "look once, or score passes and failures")
                 }
-                CorrectedLimit::Looks => ("any number of looks", "ask for it in a policy that looks once"),
-                CorrectedLimit::Weights => ("weights of samples", "ask for it in a policy without them"),
                 CorrectedLimit::Scale => ("scores outside 0 to 1", "map scores and labels to [0, 1]"),
             };
             format!("the bound of a corrected mean does not allow for {limit}; {remedy}")
@@ -229,7 +227,7 @@ fn condition_sentence(reason: &ConditionReason) -> String {
             let value = value_beside(Unit::Plain, *value, *threshold);
             match doubt {
                 None => value,
-                Some(FormulaDoubt::Unscored) => format!("{value}, but samples without a score could change that"),
+                Some(FormulaDoubt::Unscored) => format!("{value}, but missing scores could change that"),
                 Some(FormulaDoubt::Errored) => {
                     format!("{value}, but it might hold without the samples that ended in an error")
                 }
@@ -302,6 +300,13 @@ fn baseline_sentence(reason: &BaselineReason) -> String {
         }
         BaselineReason::NoLimit(missing) => unbounded_sentence(&Unbounded::NoLimit(missing.clone())),
         BaselineReason::TooFewToBound => "too few scenarios to bound the difference".to_owned(),
+        BaselineReason::NoRecordedInterval => {
+            "the baseline has no interval for it, so nothing says how exact the recorded value is".to_owned()
+        }
+        BaselineReason::RecordedIntervalTooNarrow { confidence } => format!(
+            "the recorded value has a 95 % interval, which cannot show a difference with {} confidence",
+            value_text(Unit::Rate, *confidence)
+        ),
         BaselineReason::Difference(found) => difference_sentence(found),
     }
 }
@@ -317,7 +322,13 @@ fn difference_sentence(found: &BaselineDifference) -> String {
     let difference = format!("{} over {scenarios} ({margin} allowed)", change(found.difference));
     match found.bounds {
         None => difference,
-        Some((low, high)) => format!("{difference}; it may be anything from {} to {}", change(low), change(high)),
+        Some((low, high)) => {
+            let unknown = match found.unknown {
+                0 => String::new(),
+                count => format!(", with {} at worst and at best", pluralize(count, "missing scenario")),
+            };
+            format!("{difference}; it may be anything from {} to {}{unknown}", change(low), change(high))
+        }
     }
 }
 
@@ -357,7 +368,7 @@ mod tests {
             (ThresholdFinding::Missed { value: 0.8996 }, "89.96 % is not ≥ 90 %"),
             (
                 ThresholdFinding::MetUnlessUnscored { value: 0.95, unscored: 1 },
-                "95 % is ≥ 90 %, but 1 sample without a score could change that",
+                "95 % is ≥ 90 %, but missing scores of 1 sample could change that",
             ),
             (
                 ThresholdFinding::MissedUnlessErrored { value: 0.85, best: 0.95, errored: 2 },
@@ -399,8 +410,15 @@ mod tests {
     #[test]
     fn a_difference_to_a_baseline_is_better_or_worse() {
         let found = |difference, direction, bounds| {
-            let found =
-                BaselineDifference { difference, unit: Unit::Rate, direction, scenarios: 59, margin: 0.02, bounds };
+            let found = BaselineDifference {
+                difference,
+                unit: Unit::Rate,
+                direction,
+                scenarios: 59,
+                margin: 0.02,
+                bounds,
+                unknown: 0,
+            };
             gate_reason(&BaselineReason::Difference(found).into())
         };
         assert_eq!(found(-0.034, Direction::AtLeast, None), "3.4 pp worse over 59 scenarios (2 pp allowed)");

@@ -8,7 +8,7 @@ use calipers_core::{Figure, Unit};
 
 /// The values that pictures span. Pictures with equal axes can be compared.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Axis {
+pub(crate) struct Axis {
     lower: f64,
     upper: f64,
     labels: Labels,
@@ -44,15 +44,15 @@ const FACTORS: [(f64, f64); 11] = [
 
 impl Axis {
     /// From 0 to 100 %.
-    pub(super) const RATES: Self =
+    pub(crate) const RATES: Self =
         Self { lower: 0.0, upper: 1.0, labels: Labels::Steps { step: 0.2, scale: Scale::Percent, is_signed: false } };
 
     /// From 0 to 1.
-    pub(super) const GRADES: Self =
+    pub(crate) const GRADES: Self =
         Self { lower: 0.0, upper: 1.0, labels: Labels::Steps { step: 0.2, scale: Scale::Number, is_signed: false } };
 
     /// The axis of figures with this unit: that of rates, or one from 0.
-    pub(super) fn of_unit(unit: Unit, values: impl Iterator<Item = f64>) -> Self {
+    pub(crate) fn of_unit(unit: Unit, values: impl Iterator<Item = f64>) -> Self {
         let (least, most) = values.fold((0.0f64, 0.0f64), |(least, most), x| (least.min(x), most.max(x)));
         if unit == Unit::Rate && least >= 0.0 && most <= 1.0 {
             return Self::RATES;
@@ -61,7 +61,7 @@ impl Axis {
     }
 
     /// The axis of scores: 0 to 1 where all are within it, as the numbers themselves are written.
-    pub(super) fn of_scores(unit: Unit, values: impl Iterator<Item = f64>) -> Self {
+    pub(crate) fn of_scores(unit: Unit, values: impl Iterator<Item = f64>) -> Self {
         let (least, most) = values.fold((0.0f64, 0.0f64), |(least, most), x| (least.min(x), most.max(x)));
         match unit {
             Unit::Rate | Unit::Plain if least >= 0.0 && most <= 1.0 => Self::GRADES,
@@ -79,14 +79,14 @@ impl Axis {
     }
 
     /// The axis between these values.
-    pub(super) fn between(scale: Scale, lower: f64, upper: f64) -> Self {
+    pub(crate) fn between(scale: Scale, lower: f64, upper: f64) -> Self {
         let reach = if upper > lower { upper - lower } else { 1.0 };
         let labels = Labels::Steps { step: round_step(reach / BETWEEN_STEPS), scale, is_signed: false };
         Self { lower, upper: lower + reach, labels }
     }
 
     /// The axis of differences, with 0 in the middle.
-    pub(super) fn of_differences(unit: Unit, values: impl Iterator<Item = f64>) -> Self {
+    pub(crate) fn of_differences(unit: Unit, values: impl Iterator<Item = f64>) -> Self {
         let reach = values.map(f64::abs).fold(0.0, f64::max);
         let reach = if reach > 0.0 { reach } else { LEAST_REACH };
         let step = round_step(reach / (STEPS / 2.0));
@@ -96,7 +96,7 @@ impl Axis {
     }
 
     /// The axis of factors. What lies beyond the widest one is drawn at its end.
-    pub(super) fn of_factors(values: impl Iterator<Item = f64>) -> Self {
+    pub(crate) fn of_factors(values: impl Iterator<Item = f64>) -> Self {
         let (least, most) = values.fold((1.0f64, 1.0f64), |(least, most), x| (least.min(x), most.max(x)));
         let holds = |(lower, upper): &&(f64, f64)| *lower <= least && most <= *upper;
         let (least, most) = *FACTORS.iter().find(holds).unwrap_or(&FACTORS[FACTORS.len() - 1]);
@@ -104,7 +104,7 @@ impl Axis {
     }
 
     /// Where a value lies: 0 at the lower end, 1 at the upper one.
-    pub(super) fn share(self, x: f64) -> f64 {
+    pub(crate) fn share(self, x: f64) -> f64 {
         let place = match self.labels {
             Labels::Factors { .. } => x.max(f64::MIN_POSITIVE).ln(),
             Labels::Steps { .. } => x,
@@ -113,7 +113,7 @@ impl Axis {
     }
 
     /// The ends.
-    pub(super) fn ends(self) -> (f64, f64) {
+    pub(crate) fn ends(self) -> (f64, f64) {
         match self.labels {
             Labels::Factors { least, most } => (least, most),
             Labels::Steps { .. } => (self.lower, self.upper),
@@ -121,7 +121,7 @@ impl Axis {
     }
 
     /// The labelled values with their labels. One unit is enough: the last has it.
-    pub(super) fn ticks(self) -> Vec<(f64, String)> {
+    pub(crate) fn ticks(self) -> Vec<(f64, String)> {
         match self.labels {
             Labels::Factors { least, most } => [least, 1.0, most].map(|x| (x, factor_label(x))).to_vec(),
             Labels::Steps { step, scale, is_signed } => {
@@ -149,7 +149,7 @@ fn round_step(step: f64) -> f64 {
 }
 
 /// All numbers that a figure puts on an axis.
-pub(super) fn reach(figure: &Figure) -> impl Iterator<Item = f64> {
+pub(crate) fn reach(figure: &Figure) -> impl Iterator<Item = f64> {
     let (lower, upper) = figure.interval.map_or((None, None), |interval| (interval.lower, interval.upper));
     [figure.value.as_ref().ok().copied(), lower, upper].into_iter().flatten().filter(|x| x.is_finite())
 }

@@ -4,16 +4,17 @@
 //! `page.js` from the data in the page, always as text. A policy in the head of the page names the one script and the one style
 //! by their hashes, so that nothing else in it can run, whatever a model wrote.
 
-mod axis;
+pub(crate) mod axis;
 mod changes;
 mod data;
 mod figures;
 mod gates;
-mod plots;
+pub(crate) mod plots;
 mod report;
-mod runs;
+pub(crate) mod runs;
 
 pub use report::*;
+pub(crate) use runs::date;
 
 use crate::gate::reason_words::gate_decision;
 use crate::gate::words::provenance;
@@ -97,10 +98,38 @@ pub fn page_fragment(report: &PageReport) -> String {
     fragment.into_string()
 }
 
+/// What a page shows of runs, without the table of samples: a part of a page that has its own. Links to samples begin with this
+/// address, and their names follow it.
+pub(crate) fn report_sections(report: &PageReport, sample_address: &str) -> Markup {
+    let sections = html! {
+        (first_screen(report))
+        (figures::metrics(report))
+        (figures::spread(report))
+        (figures::repeats(report))
+        (figures::spending(report))
+        (figures::method(report))
+    };
+    // Text is escaped, so that this is found in markup of ours alone.
+    PreEscaped(sections.into_string().replace(SAMPLE_LINK, &format!("class=\"sample\" href=\"{sample_address}")))
+}
+
+/// What links to samples begin with in this page.
+const SAMPLE_LINK: &str = "class=\"sample\" href=\"#sample=";
+
+/// A text as a policy names it.
+pub(crate) fn content_hash(text: &str) -> String {
+    format!("'sha256-{}'", base64(&Sha256::digest(text.as_bytes())))
+}
+
+/// The policy of [`page_html`], for the header of an answer with that page.
+#[must_use]
+pub fn page_policy() -> String {
+    content_policy() + "; frame-ancestors 'none'"
+}
+
 /// What may happen on the page: the script and the style that are ours, and nothing else.
 fn content_policy() -> String {
-    let hash = |text: &str| format!("'sha256-{}'", base64(&Sha256::digest(text.as_bytes())));
-    let (script, style) = (hash(SCRIPT), hash(STYLE));
+    let (script, style) = (content_hash(SCRIPT), content_hash(STYLE));
     format!(
         "default-src 'none'; script-src {script}; style-src {style}; img-src data:; base-uri 'none'; form-action 'none'"
     )
@@ -126,17 +155,17 @@ const NAME_MAX: usize = 120;
 const TEXT_MAX: usize = 600;
 
 /// A name from data.
-fn name(text: &str) -> String {
+pub(crate) fn name(text: &str) -> String {
     clean(&abridge(text, NAME_MAX))
 }
 
 /// A sentence that may quote a model.
-fn sentence(text: &str) -> String {
+pub(crate) fn sentence(text: &str) -> String {
     clean(&abridge(text, TEXT_MAX))
 }
 
 /// A number in a table, with the words that stand beside it where there is no room for a header.
-fn number_cell(label: &str, text: &str) -> Markup {
+pub(crate) fn number_cell(label: &str, text: &str) -> Markup {
     html! { td.num data-label=(label) { (text) } }
 }
 
@@ -152,7 +181,7 @@ fn link_in(run: usize, id: &str) -> Markup {
 }
 
 /// A name within an address (RFC 3986, section 2.3).
-fn encode(text: &str) -> String {
+pub(crate) fn encode(text: &str) -> String {
     let put = |byte: u8| match byte {
         b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => char::from(byte).to_string(),
         _ => format!("%{byte:02X}"),
@@ -326,6 +355,11 @@ mod tests {
         assert!(!STYLE.contains("</") && !SCRIPT.contains("</"));
         // Every text from data goes through the one function that sets text.
         assert!(!SCRIPT.contains("innerHTML") && !SCRIPT.contains("insertAdjacentHTML") && !SCRIPT.contains("eval("));
+    }
+
+    #[test]
+    fn a_link_to_a_sample_begins_as_expected() {
+        assert!(link("a b").into_string().contains(&format!("{SAMPLE_LINK}a%20b\"")));
     }
 
     #[test]

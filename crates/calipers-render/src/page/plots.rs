@@ -17,7 +17,7 @@ fn at(axis: Axis, x: f64) -> f64 {
 
 /// How an estimate is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mark {
+pub(crate) enum Mark {
     /// A full circle.
     Good,
     /// A full diamond.
@@ -41,7 +41,7 @@ impl Mark {
 
 /// An estimate with its interval and what it is held against, on its axis. The labels of the axis are shown below it only where
 /// no header has them.
-pub(super) fn forest(axis: Axis, figure: &Figure, rule: Option<Rule>, mark: Mark) -> Markup {
+pub(crate) fn forest(axis: Axis, figure: &Figure, rule: Option<Rule>, mark: Mark) -> Markup {
     let middle = HEIGHT / 2.0;
     let Ok(value) = figure.value else { return html! {} };
     let (least, most) = axis.ends();
@@ -94,8 +94,43 @@ fn threshold(axis: Axis, rule: Rule) -> Markup {
     }
 }
 
+/// A value with its interval on its axis, in a line of a list.
+pub(crate) fn interval_plot(axis: Axis, value: f64, lower: Option<f64>, upper: Option<f64>) -> Markup {
+    let middle = HEIGHT / 2.0;
+    let (least, most) = axis.ends();
+    html! {
+        svg.forest viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) aria-hidden="true" {
+            line.rail x1=(px(at(axis, least))) x2=(px(at(axis, most))) y1=(middle) y2=(middle) {}
+            @if lower.is_some() || upper.is_some() {
+                line.interval.plain x1=(px(at(axis, lower.unwrap_or(least)))) x2=(px(at(axis, upper.unwrap_or(most)))) y1=(middle) y2=(middle) {}
+                @for bound in [lower, upper].into_iter().flatten() {
+                    line.cap.plain x1=(px(at(axis, bound))) x2=(px(at(axis, bound))) y1=(middle - 4.0) y2=(middle + 4.0) {}
+                }
+            }
+            (point(at(axis, value), middle, Mark::Plain))
+        }
+    }
+}
+
+/// Shares of a whole as a bar without words.
+pub(crate) fn shares_bar(parts: &[(&str, u64)]) -> Markup {
+    let total: u64 = parts.iter().map(|(_, count)| count).sum();
+    let mut from = 0.0;
+    let placed = parts.iter().filter(|(_, count)| *count > 0).map(|(class, count)| {
+        let width = 100.0 * *count as f64 / total as f64;
+        from += width;
+        (*class, from - width, width)
+    });
+    let placed: Vec<(&str, f64, f64)> = placed.collect();
+    html! {
+        svg.shares viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true" {
+            @for (class, from, width) in &placed { rect class=(class) x=(px(*from)) y="0" width=(px(*width)) height="4" {} }
+        }
+    }
+}
+
 /// The labels of an axis.
-pub(super) fn ticks(axis: Axis) -> Markup {
+pub(crate) fn ticks(axis: Axis) -> Markup {
     html! {
         svg.ticks viewBox=(format!("0 0 {WIDTH} 14")) aria-hidden="true" {
             @for (tick, label) in axis.ticks() {
@@ -169,7 +204,7 @@ pub(super) fn shares(parts: &[(&str, &str, u64)]) -> Markup {
 }
 
 /// The shape that stands for an outcome.
-pub(super) fn key(class: &str) -> Markup {
+pub(crate) fn key(class: &str) -> Markup {
     let shape = match class {
         "passed" => html! { circle cx="5" cy="5" r="4" {} },
         "failed" => html! { polygon points="5,0 10,5 5,10 0,5" {} },
@@ -184,7 +219,7 @@ pub(super) fn key(class: &str) -> Markup {
 pub(super) const OVERLAID_MAX: usize = 5;
 
 /// The line that stands for one of several runs.
-pub(super) fn run_key(run: usize) -> Markup {
+pub(crate) fn run_key(run: usize) -> Markup {
     html! {
         svg.run-key.(format!("run-{run}")) viewBox="0 0 18 10" aria-hidden="true" { line x1="0" x2="18" y1="5" y2="5" {} }
     }
@@ -391,7 +426,7 @@ pub(super) fn lying_bar(share: f64) -> Markup {
 }
 
 /// A place in a picture: tenths of a pixel are plenty.
-fn px(x: f64) -> String {
+pub(crate) fn px(x: f64) -> String {
     format!("{x:.1}")
 }
 

@@ -103,7 +103,7 @@ fn about(run: &PageRun, report: &PageReport, label: Option<&String>) -> Vec<Stri
 }
 
 /// A time as logs write it, to the minute: `2026-03-01 14:02 UTC`. What is no time is shown as it is.
-pub(super) fn date(text: &str) -> String {
+pub(crate) fn date(text: &str) -> String {
     let bytes = text.as_bytes();
     let is_shaped = |pattern: &str| {
         bytes.len() >= pattern.len()

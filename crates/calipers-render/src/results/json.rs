@@ -7,6 +7,7 @@ use crate::document::{
 use crate::words::undefined_sentence;
 use calipers_core::{
     MetricResult, RecordedResult, Reduction, Report, Results, RunReport, SampleCounts, SampleId, Score, ScoreResult,
+    ValueLimit,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -74,6 +75,9 @@ struct RunDocument {
     /// The metadata that tells which samples belong together, if intervals are computed over clusters.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     cluster: Vec<String>,
+    /// The least and the most that one attempt can have of a field or a score, where that was stated.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    limits: BTreeMap<String, LimitDocument>,
     /// The metrics of each scorer (or of each key of its scores), under each reducer.
     scores: Vec<ScoreDocument>,
     /// What to know about the run as a whole.
@@ -107,12 +111,29 @@ impl From<&RunReport> for RunDocument {
             level: results.level,
             seed: results.seed.0,
             cluster: results.cluster.iter().map(ToString::to_string).collect(),
+            limits: results.limits.iter().map(|limit| (limit.name.to_string(), LimitDocument::from(limit))).collect(),
             scores: results.scores.iter().map(|score| ScoreDocument::new(results, score)).collect(),
             caveats: caveat_documents(&results.caveats),
             notes: run.notes.clone(),
             reductions: results.reductions.iter().map(ReductionDocument::from).collect(),
             recorded: run.recorded.iter().map(RecordedDocument::from).collect(),
         }
+    }
+}
+
+/// What values can be.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "limit")]
+struct LimitDocument {
+    /// The least.
+    min: f64,
+    /// The most.
+    max: f64,
+}
+
+impl From<&ValueLimit> for LimitDocument {
+    fn from(limit: &ValueLimit) -> Self {
+        Self { min: limit.least, max: limit.most }
     }
 }
 

@@ -8,6 +8,7 @@ mod side_by_side;
 mod table;
 mod text;
 
+pub(crate) use cells::figure_scale;
 pub use compact::results_table;
 pub use json::{SCHEMA, results_json, results_schema};
 pub use text::results_text;

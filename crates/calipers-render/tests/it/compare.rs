@@ -28,6 +28,7 @@ fn report(candidate: &Samples, baseline: &Samples, margin: Option<f64>) -> Compa
         margin,
         correction: Correction::Holm,
         pass_rule: PassRule::default(),
+        pairs_max: None,
     };
     compare(&runs, &question).unwrap()
 }

@@ -243,6 +243,7 @@ pub(crate) fn failing() -> GateReport {
         scenarios: 58,
         margin: 0.02,
         bounds: None,
+        unknown: 0,
     }));
     let slow = measured(6120.0, (Some(4810.0), None), 300, Method::OrderStatistic);
     let condition = "final_score ≥ 0.85 AND safety_rate = 1.0";
