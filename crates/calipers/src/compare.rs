@@ -30,6 +30,8 @@ pub struct CompareOptions {
     pub registry: Registry,
     /// The metrics and reducers of loaded files.
     pub loaded: LoadedNames,
+    /// How many pairs of each metric the report lists, those that differ most; all of them if nothing is said.
+    pub pairs_max: Option<usize>,
 }
 
 impl Default for CompareOptions {
@@ -42,6 +44,7 @@ impl Default for CompareOptions {
             correction: Correction::Holm,
             registry: Registry::builtin(),
             loaded: LoadedNames::default(),
+            pairs_max: None,
         }
     }
 }
@@ -99,6 +102,7 @@ pub fn compare(runs: &[LoadedRun], selection: &Selection, options: &CompareOptio
         margin: options.margin,
         correction: options.correction,
         pass_rule: PassRule::default(),
+        pairs_max: options.pairs_max,
     };
     let named: Vec<ComparedRun<'_>> =
         runs.iter().map(|run| ComparedRun { name: run.name.clone(), samples: &run.samples }).collect();

@@ -117,6 +117,7 @@ fn results_to_record(run: &RecordedRun, reducers: Option<&[Reducer]>) -> Recorde
         RecordedScorer {
             name: name.to_string(),
             metrics: metrics.unwrap_or_else(|| default_metrics(&run.samples, name)),
+            options: known(name).and_then(|known| known.options.clone()),
         }
     });
     let named = |reducers: &[Reducer]| reducers.iter().map(|reducer| reducer.name().to_owned()).collect();

@@ -18,6 +18,8 @@ pub struct GateOptions<'a> {
     pub cluster: Vec<String>,
     /// The version that thresholds are chosen for.
     pub version: Option<String>,
+    /// Whether the report lists every scenario. Of millions, a list takes longer than the verdict.
+    pub lists_scenarios: bool,
     /// Where the policy comes from; the rest is filled in here.
     pub provenance: Provenance,
     /// The metrics that names stand for.
@@ -44,6 +46,7 @@ impl Default for GateOptions<'_> {
             baseline: None,
             cluster: Vec::new(),
             version: None,
+            lists_scenarios: true,
             provenance: Provenance::default(),
             registry: Registry::builtin(),
             expression: &no_expressions,
@@ -256,6 +259,7 @@ fn with_case<T>(
         baseline: options.baseline.as_ref().map(|(baseline, age)| (baseline, *age)),
         look,
         version: options.version.as_deref(),
+        lists_scenarios: options.lists_scenarios,
         provenance: Provenance {
             files: run.files.clone(),
             columns: run.columns.clone(),

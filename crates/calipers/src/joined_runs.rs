@@ -1,7 +1,7 @@
 //! Runs that are spread over files: by their names, and by what their attempts are spread over.
 
 use crate::{AttemptsFrom, LoadedFile, RunError};
-use calipers_core::{Samples, Shards};
+use calipers_core::{Error, SampleId, Samples, Shards};
 use calipers_io::RecordedRun;
 use calipers_render::{RunNote, first_and_more, note_sentence};
 use std::collections::{HashMap, HashSet};
@@ -52,6 +52,47 @@ impl JoinedSamples {
     }
 }
 
+/// What was tried in a run, the file that it is from, and the samples.
+struct TriedRun<'r> {
+    file: &'r str,
+    tried: Vec<(&'r str, &'r str)>,
+    ids: HashSet<SampleId>,
+}
+
+/// An error if files that would be one run have attempts at the same samples by different models: they are no attempts of one.
+pub(crate) fn check_tried<'r>(files: impl Iterator<Item = (&'r str, &'r RecordedRun<Shards>)>) -> Result<(), Error> {
+    let files: Vec<(&str, &RecordedRun<Shards>)> = files.collect();
+    if files.len() < 2 {
+        return Ok(());
+    }
+    let mut known: Vec<TriedRun<'r>> = Vec::new();
+    for (file, run) in files {
+        let model = run.model.iter().map(|model| ("model", model.as_str()));
+        let tried: Vec<(&str, &str)> =
+            run.tried.iter().map(|(name, value)| (name.as_str(), value.as_str())).chain(model).collect();
+        let ids = || run.samples.iter().flat_map(Samples::ids);
+        for other in &known {
+            let value_of = |name: &str| other.tried.iter().find(|(same, _)| *same == name).map(|(_, value)| *value);
+            let differs = |(name, value): &&(&str, &str)| value_of(name).is_some_and(|other| other != *value);
+            let Some((name, value)) = tried.iter().find(differs) else { continue };
+            let Some(id) = ids().find(|id| other.ids.contains(id)) else { continue };
+            let (first, other_value) = (other.file, value_of(name).unwrap_or_default());
+            let what = format!(
+                "{first} and {file} have attempts at the same samples with two values of `{name}`: `{other_value}` and `{value}`"
+            );
+            return Err(Error::argument(what, "look at one of them at a time, or compare them").at_sample(&id));
+        }
+        if tried.is_empty() {
+            continue;
+        }
+        match known.iter_mut().find(|known| known.tried == tried) {
+            Some(known) => known.ids.extend(ids()),
+            None => known.push(TriedRun { file, tried, ids: ids().collect() }),
+        }
+    }
+    Ok(())
+}
+
 /// A run of several files.
 pub(crate) struct FileOfRun {
     pub(crate) file: Result<LoadedFile, RunError>,
@@ -69,9 +110,23 @@ struct JoinedRun {
     unit: String,
 }
 
+/// An error if runs that would be joined are of different models.
+fn check_joined(files: &[LoadedFile], attempts_from: Option<AttemptsFrom>) -> Result<(), Error> {
+    let mut by_name: HashMap<Option<&String>, Vec<(&str, &RecordedRun<Shards>)>> = HashMap::new();
+    for file in files {
+        for run in file.runs.iter().filter(|run| run.name.is_some() || attempts_from.is_some()) {
+            by_name.entry(run.name.as_ref()).or_default().push((&file.source.name, run));
+        }
+    }
+    by_name.into_values().try_for_each(|runs| check_tried(runs.into_iter()))
+}
+
 /// The runs of several files, those with the same name as one. Without attempts that are spread over files, they are joined
 /// as the parts of a run: an attempt that is in two files is read twice.
 pub(crate) fn join(files: Vec<LoadedFile>, attempts_from: Option<AttemptsFrom>) -> Vec<FileOfRun> {
+    if let Err(error) = check_joined(&files, attempts_from) {
+        return vec![FileOfRun { file: Err(error.into()), repeats: 0 }];
+    }
     let mut joined: Vec<JoinedRun> = Vec::new();
     let mut places = HashMap::new();
     for file in files {

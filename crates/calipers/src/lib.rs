@@ -49,11 +49,15 @@ mod loaded_names;
 mod needs;
 #[cfg(feature = "files")]
 pub mod page;
+#[cfg(feature = "files")]
+pub mod parts;
 pub mod pipeline;
 mod recorded_check;
 #[cfg(feature = "files")]
 mod run_error;
 mod run_reducer;
+#[cfg(feature = "files")]
+mod sample_outcomes;
 #[cfg(feature = "files")]
 pub mod score;
 #[cfg(feature = "files")]
@@ -62,6 +66,10 @@ mod selection;
 pub mod sizing;
 #[cfg(feature = "files")]
 mod sources;
+#[cfg(feature = "files")]
+pub mod summary;
+#[cfg(feature = "files")]
+pub mod trend;
 
 /// Runs judged by policies.
 #[cfg(not(feature = "files"))]
@@ -100,7 +108,7 @@ pub mod metric {
 /// Which metrics see which rows, and the results.
 pub mod plan {
     pub use calipers_core::plan::*;
-    pub use calipers_core::{Confidence, Interval, Method, Seed};
+    pub use calipers_core::{Confidence, Interval, Method, Seed, ValueLimit, ValueLimits};
 }
 
 /// What went wrong, where, and how to fix it.

@@ -7,6 +7,7 @@ use crate::joined_runs::{self, JoinedSamples};
 use crate::{Needs, RunError, Selection};
 use calipers_core::{Caveat, Completeness, Error, ErrorKind, MissingRule, RunIdentity, Samples, Shards, telling_names};
 use calipers_io::{Format, RecordedResults, RecordedRun, Source};
+use calipers_render::{RunNote, note_sentence};
 use std::collections::{BTreeSet, HashMap};
 
 /// A file of a selection, with the runs that it holds.
@@ -57,7 +58,7 @@ fn load_joined(selection: &Selection, needs: &Needs) -> Vec<Result<LoadedFile, R
     let joined = joined_runs::join(loaded, selection.attempts_from);
     // What the files say about one attempt is compared in all they hold.
     if joined.iter().any(|run| run.repeats > 0) && !needs.is_everything() {
-        return load_joined(selection, &Needs::everything());
+        return load_joined(selection, &needs.of_all_columns());
     }
     errors.extend(joined.into_iter().map(|run| run.file));
     errors
@@ -92,6 +93,16 @@ pub(crate) fn load_as(
         && !runs.iter().all(|run| has_scores(&run.samples))
     {
         runs = calipers_io::read_as(source, format, columns)?;
+    }
+    for run in runs.iter_mut().filter(|_| needs.compares_predictions) {
+        let is_compared = run.samples.iter_mut().map(Samples::compare_predictions).fold(false, |any, one| any | one);
+        if is_compared {
+            run.notes.push(note_sentence(RunNote::PredictionsCompared));
+            let near: usize = run.samples.iter().map(Samples::count_near_predictions).sum();
+            if near > 0 {
+                run.notes.push(note_sentence(RunNote::NearPredictions(near)));
+            }
+        }
     }
     choose_runs(&mut runs, &selection.runs).map_err(RunError::in_source(&source.name))?;
     let (mut chosen, mut refused) = (Vec::new(), None);
@@ -157,10 +168,15 @@ pub(crate) fn identity(run: &RecordedRun<Shards>) -> RunIdentity<'_> {
 fn select(mut samples: Shards, selection: &Selection) -> Result<Shards, Error> {
     // A file of figures has no scorers, but its figures have their names.
     if !selection.scorers.is_empty() && samples.attempts() > 0 {
-        samples.keep_scorers(&selection.scorers)?;
+        let known: BTreeSet<String> = samples.iter().flat_map(Samples::scorers).map(ToString::to_string).collect();
+        let wanted = selection.scorers.iter().filter(|scorer| !selection.is_part || known.contains(*scorer));
+        samples.keep_scorers(&wanted.cloned().collect::<Vec<_>>())?;
     }
     for (key, value) in &selection.filter {
-        samples = samples.keep_where(key, value)?;
+        samples = match samples.keep_where(key, value) {
+            Err(_) if selection.is_part => Shards::default(),
+            kept => kept?,
+        };
     }
     if let Some(labels) = &selection.human_labels {
         samples.iter_mut().try_for_each(|part| labels.join(part))?;
@@ -209,7 +225,7 @@ impl LoadedRun {
             Self::merge(name, load(selection, needs).collect::<Result<Vec<_>, _>>()?)
         };
         let run = read(needs)?;
-        if needs.is_everything() || run.repeats == 0 { Ok(run) } else { read(&Needs::everything()) }
+        if needs.is_everything() || run.repeats == 0 { Ok(run) } else { read(&needs.of_all_columns()) }
     }
 
     /// Reads the runs in the files of a selection, each apart, by their names; and the files.
@@ -217,7 +233,7 @@ impl LoadedRun {
         let files = load(selection, needs).collect::<Result<Vec<_>, _>>()?;
         let runs = Self::split(files.iter().cloned())?;
         let is_enough = needs.is_everything() || runs.iter().all(|run| run.repeats == 0);
-        if is_enough { Ok((runs, files)) } else { Self::load_split(selection, &Needs::everything()) }
+        if is_enough { Ok((runs, files)) } else { Self::load_split(selection, &needs.of_all_columns()) }
     }
 
     /// Files that were loaded, as one run with this name.
@@ -257,6 +273,9 @@ impl LoadedRun {
 
     /// Fails if two files say different things about one attempt.
     fn merge_all(name: &str, files: impl IntoIterator<Item = LoadedFile>) -> Result<Self, RunError> {
+        let files: Vec<LoadedFile> = files.into_iter().collect();
+        let runs = files.iter().flat_map(|file| file.runs.iter().map(|run| (file.source.name.as_str(), run)));
+        joined_runs::check_tried(runs)?;
         let mut all = Self { name: name.to_owned(), ..Self::default() };
         let mut joined = JoinedSamples::default();
         let (mut tasks, mut models) = (Vec::new(), Vec::new());

@@ -2,10 +2,10 @@
 
 use crate::Selection;
 use crate::score::{SCORING_FIELDS, default_metrics};
-use calipers_core::{Metric, MetricSpec};
+use calipers_core::{Error, Metric, MetricSpec, StateReader, StateWriter};
 use calipers_gate::SOURCE_FIELDS;
 use calipers_gate::policy::{Policy, WEIGHTED_SCORE, normalized, pass_rate_name};
-use calipers_io::Projection;
+use calipers_io::{AttemptTexts, Projection};
 
 /// The columns that a question reads besides sample ids, attempts, errors and scores, which are always read.
 #[derive(Clone, Debug)]
@@ -15,16 +15,20 @@ pub struct Needs {
     pub(crate) columns_without_scores: Option<Projection>,
     /// True where an empty file is a run without samples, not a mistake.
     pub(crate) allows_empty_files: bool,
+    /// True where an answer that equals the right one is correct: no metric looks at the two by itself.
+    pub(crate) compares_predictions: bool,
 }
 
 /// What says whether a sample passed, how long it took, and what kind it is. The judge reads these whatever the policy asks.
-const JUDGE_COLUMNS: [&str; 13] = [
+const JUDGE_COLUMNS: [&str; 15] = [
     "passed",
     "expected_behaviors",
     "observed_behaviors",
     "must_not",
     "violations",
     "correct",
+    "predicted",
+    "actual",
     "latency_ms",
     "limit",
     "category",
@@ -34,6 +38,11 @@ const JUDGE_COLUMNS: [&str; 13] = [
     "failures",
 ];
 
+/// An answer and the right one, which say how an attempt went if nothing else does.
+const PREDICTIONS: [&str; 2] = ["predicted", "actual"];
+/// What says whether a sample passed, where nothing is asked.
+const OUTCOME_COLUMNS: [&str; 5] = ["passed", "expected_behaviors", "observed_behaviors", "must_not", "violations"];
+
 /// What a comparison reads in addition: the resources of attempts are always compared.
 const RESOURCE_COLUMNS: [&str; 2] = ["tokens_used", "cost_usd"];
 
@@ -41,7 +50,45 @@ impl Needs {
     /// All columns, answers and explanations: what a page shows, and what a lint may suggest.
     #[must_use]
     pub fn everything() -> Self {
-        Self { columns: Projection::everything(), columns_without_scores: None, allows_empty_files: true }
+        Self {
+            columns: Projection::everything(),
+            columns_without_scores: None,
+            allows_empty_files: true,
+            compares_predictions: true,
+        }
+    }
+
+    /// The same with all columns.
+    #[must_use]
+    pub(crate) fn of_all_columns(&self) -> Self {
+        Self { columns: Projection::everything(), columns_without_scores: None, ..self.clone() }
+    }
+
+    /// The same for rows that are kept: of records with scores and of those without.
+    #[must_use]
+    pub(crate) fn for_all_rows(self) -> Self {
+        let columns = match &self.columns_without_scores {
+            Some(more) => self.columns.clone().or(more),
+            None => self.columns.clone(),
+        };
+        Self { columns, columns_without_scores: None, allows_empty_files: true, ..self }
+    }
+
+    /// The columns as bytes, for another machine.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut out = StateWriter::new();
+        out.put(&self.clone().for_all_rows().columns);
+        out.put(&self.compares_predictions);
+        out.finish()
+    }
+
+    /// The columns that another machine has sent.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
+        let mut from = StateReader::new(bytes);
+        let (columns, compares_predictions) = (from.take()?, from.take()?);
+        from.end()?;
+        Ok(Self { columns, columns_without_scores: None, allows_empty_files: true, compares_predictions })
     }
 
     /// True when no column is left out.
@@ -62,16 +109,22 @@ impl Needs {
             let columns = Projection::usual(filter, with_answers);
             let stand_ins: Vec<Metric> = default_metrics().collect();
             let more = stand_ins.iter().flat_map(Metric::optional_columns).map(str::to_owned);
-            let without_scores = columns.clone().and_if_there(more);
-            return Self { columns, columns_without_scores: Some(without_scores), allows_empty_files: false };
+            let without_scores = columns.clone().and_if_there(more).and_if_there(PREDICTIONS);
+            return Self {
+                columns,
+                columns_without_scores: Some(without_scores),
+                allows_empty_files: false,
+                compares_predictions: true,
+            };
         };
+        let compares_predictions = !metrics.iter().flat_map(MetricSpec::metrics).any(reads_predictions);
         let columns = match columns_of(metrics.iter().flat_map(MetricSpec::metrics), filter) {
             Some(columns) if with_answers => columns.with_answers(),
             Some(columns) => columns,
             None => Projection::everything(),
         };
-        let without_scores = columns.clone().and_if_there(SCORING_FIELDS.map(str::to_owned));
-        Self { columns, columns_without_scores: Some(without_scores), allows_empty_files: false }
+        let without_scores = columns.clone().and_if_there(SCORING_FIELDS).and_if_there(PREDICTIONS);
+        Self { columns, columns_without_scores: Some(without_scores), allows_empty_files: false, compares_predictions }
     }
 
     /// What a policy's metrics read, and what the judge itself does. `resolve` finds the metric of a name or an expression;
@@ -101,6 +154,16 @@ impl Needs {
         Self::of_run(selection, Some(metrics.unwrap_or_default()), &cluster)
     }
 
+    /// The same, and what says how each sample ended and what it asked.
+    pub(crate) fn for_summary(self) -> Self {
+        let wider = |columns: Projection| {
+            let more = OUTCOME_COLUMNS.into_iter().chain(AttemptTexts::question_names()).map(str::to_owned);
+            columns.and_if_there(more).with_content()
+        };
+        let without_scores = self.columns_without_scores.map(wider);
+        Self { columns: wider(self.columns), columns_without_scores: without_scores, ..self }
+    }
+
     fn of_run(selection: &Selection, metrics: Option<&[Metric]>, cluster: &[&str]) -> Self {
         let named = selection.filter.iter().map(|(key, _)| key.as_str()).chain(cluster.iter().copied());
         let columns = metrics.and_then(|metrics| columns_of(metrics.iter(), named));
@@ -110,8 +173,14 @@ impl Needs {
             columns_without_scores: None,
             // An evaluation that wrote nothing has an answer: there is nothing to judge.
             allows_empty_files: true,
+            compares_predictions: metrics.is_some_and(|metrics| !metrics.iter().any(reads_predictions)),
         }
     }
+}
+
+/// True for a metric that looks at answers and the right ones by itself, or may do so.
+fn reads_predictions(metric: &Metric) -> bool {
+    metric.columns().is_none_or(|mut columns| columns.any(|column| PREDICTIONS.contains(&column)))
 }
 
 /// The columns that these metrics read and these; none where a metric may read anything.

@@ -67,6 +67,19 @@ pub(crate) fn measure_with<I>(
 where
     I: IntoIterator<Item = Samples, IntoIter: Send>,
 {
+    fold_with(plan, shards, never_ran, threads)?.finish()
+}
+
+/// The same before the end: what may be merged with others.
+pub(crate) fn fold_with<'p, I>(
+    plan: &'p Plan,
+    shards: I,
+    never_ran: &NeverRan,
+    threads: NonZeroUsize,
+) -> Result<Partial<'p>, Error>
+where
+    I: IntoIterator<Item = Samples, IntoIter: Send>,
+{
     let shards = Mutex::new(Some(shards.into_iter().enumerate()));
     let mut parts = std::thread::scope(|scope| {
         let workers: Vec<_> = (0..threads.get()).map(|_| scope.spawn(|| fold_shards(plan, &shards))).collect();
@@ -82,7 +95,7 @@ where
         whole.merge(part?);
     }
     whole.fold_never_ran(&never_ran.samples, &never_ran.attempts)?;
-    whole.finish()
+    Ok(whole)
 }
 
 type Part<'a> = (usize, Result<Partial<'a>, Error>);

@@ -91,8 +91,7 @@ pub fn score_file(file: LoadedFile, selection: &Selection, options: &ScoreOption
     let is_unmeasured = |run: &RunReport| {
         run.samples.total > 0 && run.results.scores.is_empty() && run.recorded.is_empty() && !has_limits(run)
     };
-    if options.metrics.is_none()
-        && !reports.is_empty()
+    if !reports.is_empty()
         && reports.iter().all(is_unmeasured)
         && let Some(error) = calipers_io::explain_unmeasured(&file.source)
     {
@@ -194,7 +193,7 @@ fn score_stream(
         samples: whole.samples,
         results: whole.partial.finish().ok()?,
         recorded: Vec::new(),
-        notes: Vec::new(),
+        notes: table.notes,
     })
 }
 
@@ -270,7 +269,7 @@ pub fn score_run(
 pub(crate) const SCORING_FIELDS: [&str; 2] = ["correct", "passed"];
 
 /// True when there are no scores, and one of the metrics has no figure without them.
-fn lacks_scores(metrics: &[MetricSpec], samples: &Shards) -> bool {
+pub(crate) fn lacks_scores(metrics: &[MetricSpec], samples: &Shards) -> bool {
     if has_scores(samples) {
         return false;
     }
@@ -285,8 +284,8 @@ fn count_missing(
     selection: &Selection,
 ) -> (Shards, NeverRan, Vec<Caveat>) {
     let mut caveats: Vec<Caveat> = completeness.iter().filter_map(|one| one.caveat(None)).collect();
-    caveats.extend(limits_caveat(&samples));
-    caveats.extend(cached_caveat(&samples));
+    caveats.extend(limits_caveat(limits_hit(&samples)));
+    caveats.extend(Caveat::of_cached(None, cached_answers(&samples), attempts_of(&samples)));
     let never_ran = completeness.as_ref().map_or(&[][..], |one| &one.never_ran);
     let Some(rule) = selection.missing else {
         let never_ran = NeverRan::of(never_ran, &samples);
@@ -299,30 +298,40 @@ fn count_missing(
     (Shards::from(ruled.samples), NeverRan::default(), caveats)
 }
 
-fn limits_caveat(samples: &Shards) -> Option<Caveat> {
+/// How many attempts each kind of limit stopped.
+pub(crate) fn limits_hit(samples: &Shards) -> BTreeMap<Arc<str>, u64> {
     let mut kinds: BTreeMap<Arc<str>, u64> = BTreeMap::new();
     for (kind, count) in samples.iter().flat_map(Samples::limits_hit) {
         *kinds.entry(kind).or_default() += count;
     }
+    kinds
+}
+
+pub(crate) fn limits_caveat(kinds: BTreeMap<Arc<str>, u64>) -> Option<Caveat> {
     let kinds: Vec<(String, u64)> = kinds.into_iter().map(|(kind, count)| (kind.to_string(), count)).collect();
     (!kinds.is_empty()).then_some(Caveat::LimitsHit { run: None, kinds })
 }
 
-fn cached_caveat(samples: &Shards) -> Option<Caveat> {
+/// Attempts with answers from a cache, and these answers.
+pub(crate) fn cached_answers(samples: &Shards) -> (u64, u64) {
     let add = |(a, b): (u64, u64), (c, d): (u64, u64)| (a + c, b.saturating_add(d));
-    let cached = samples.iter().map(Samples::cached_answers).fold((0, 0), add);
-    Caveat::of_cached(None, cached, samples.iter().map(|shard| shard.attempts() as u64).sum())
+    samples.iter().map(Samples::cached_answers).fold((0, 0), add)
+}
+
+/// Attempts, as the caveat of cached answers counts them.
+pub(crate) fn attempts_of(samples: &Shards) -> u64 {
+    samples.iter().map(|shard| shard.attempts() as u64).sum()
 }
 
 /// The metrics of scores that are maps and that the file names none for: the usual ones, by key.
-fn with_default_metrics(mut recorded: RecordedResults, samples: &Shards) -> RecordedResults {
+pub(crate) fn with_default_metrics(mut recorded: RecordedResults, samples: &Shards) -> RecordedResults {
     let usual = |name: &str| RecordedMetric::Named { name: name.to_owned(), params: Value::Null };
     let names: BTreeSet<&Arc<str>> = samples.iter().flat_map(Samples::scorers).collect();
     for name in names {
         let is_named = recorded.scorers.iter().any(|scorer| *scorer.name == **name);
         if !is_named && samples.iter().any(|part| part.has_maps(name)) {
             let by_key = RecordedMetric::Keyed(vec![("*".to_owned(), vec![usual("accuracy"), usual("stderr")])]);
-            recorded.scorers.push(RecordedScorer { name: name.to_string(), metrics: vec![by_key] });
+            recorded.scorers.push(RecordedScorer { name: name.to_string(), metrics: vec![by_key], options: None });
         }
     }
     recorded
@@ -333,9 +342,14 @@ pub(crate) fn default_metrics() -> impl Iterator<Item = Metric> {
     [accuracy(), pass_rate(), behavior_coverage(Average::Macro)].into_iter()
 }
 
+/// Those of these names.
+pub(crate) fn metrics_by_names(names: &[String]) -> Vec<Metric> {
+    default_metrics().filter(|metric| names.iter().any(|name| name == metric.name())).collect()
+}
+
 /// What records without scores are measured by, from what they say: whether they are correct, whether they passed, which
 /// behaviours were observed.
-fn metrics_without_scores(samples: &Shards) -> Vec<Metric> {
+pub(crate) fn metrics_without_scores(samples: &Shards) -> Vec<Metric> {
     if has_scores(samples) {
         return Vec::new();
     }
@@ -352,14 +366,14 @@ pub(crate) fn metrics_by_fields(fields: &BTreeSet<&str>) -> Vec<Metric> {
 }
 
 /// The plan, and the recorded figures of metrics that cannot be computed here.
-fn plan(
+pub(crate) fn plan(
     recorded: &RecordedResults,
     selection: &Selection,
     options: &ScoreOptions,
     notes: &mut Vec<String>,
 ) -> Result<(Plan, Vec<RecordedResult>), Error> {
     let mut plan = Plan::new().level(selection.level)?.seed(selection.seed).labels(selection.labels.clone());
-    plan = plan.pass_threshold(selection.pass_threshold);
+    plan = plan.pass_threshold(selection.pass_threshold).limits(selection.limits.clone());
     if options.inspect {
         // Inspect clusters where a metric says so, and nowhere else.
         plan = plan.inspect_compatible();

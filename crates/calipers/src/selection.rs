@@ -1,7 +1,7 @@
 //! What a command looks at, and the choices that every question about it shares.
 
 use calipers_compare::labelled::LabelBook;
-use calipers_core::{Context, Error, Labels, MissingRule, Reducer, Seed};
+use calipers_core::{Context, Error, Labels, MissingRule, Reducer, Seed, ValueLimits};
 use calipers_io::{Columns, Source};
 use std::sync::Arc;
 
@@ -50,12 +50,17 @@ pub struct Selection {
     pub pass_threshold: Option<f64>,
     /// The metadata by whose values samples go together, for the intervals of scores and pages; none where they are independent.
     pub cluster: Vec<String>,
+    /// The least and the most that the values of attempts can be, for the intervals of scores and pages. Policies state their own.
+    pub limits: ValueLimits,
     /// How attempts without a score count, in place of what each question does with them.
     pub missing: Option<MissingRule>,
     /// The level of intervals; tests have the error 1 − level.
     pub level: f64,
     /// The seed of everything random.
     pub seed: Seed,
+    /// True for a share of a run: what the others hold is not known, so a scorer or a condition that nothing here meets is no
+    /// mistake.
+    pub is_part: bool,
     /// Starlark files that metrics and reducers were loaded from, for reports to name.
     pub scripts: Vec<String>,
 }
@@ -84,9 +89,11 @@ impl Default for Selection {
             reducers: None,
             pass_threshold: None,
             cluster: Vec::new(),
+            limits: ValueLimits::default(),
             missing: None,
             level: 0.95,
             seed: Seed(0),
+            is_part: false,
             scripts: Vec::new(),
         }
     }

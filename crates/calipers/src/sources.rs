@@ -1,8 +1,7 @@
 //! Which files names lead to.
 
 use crate::Selection;
-use calipers_io::{ReadError, Source, choose};
-use std::path::Path;
+use calipers_io::{ReadError, Source, SourceSearch, choose};
 
 /// The files that names lead to, and what is to be said about others.
 #[derive(Clone, Debug, Default)]
@@ -30,9 +29,11 @@ pub fn find_sources(names: &[String], selection: &Selection) -> Result<FoundSour
     let format = selection.format.as_deref();
     let mut all = FoundSources::default();
     for name in names {
-        let found = Source::resolve(name)?.into_iter().map(|source| source.with_columns(selection.columns.clone()));
-        let found: Vec<Source> = found.collect();
-        let is_search = found.len() > 1 || Path::new(name).is_dir();
+        let SourceSearch { sources, problems } = Source::search(name)?;
+        all.errors.extend(problems);
+        let found: Vec<Source> =
+            sources.into_iter().map(|source| source.with_columns(selection.columns.clone())).collect();
+        let is_search = found.len() > 1 || Source::is_search(name);
         let is_result = |source: &Source| choose(source, format).is_ok();
         if !is_search || (format.is_none() && !found.iter().any(is_result)) {
             all.sources.extend(found);

@@ -6,15 +6,20 @@ use calipers_io::{LogDataset, LogHeader, LogLimits, LogScorer, LogStep, Recorded
 use calipers_run::{FailOnError, Scorer, Task};
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
+
+/// How many runs of this process have begun.
+static STARTED: AtomicU64 = AtomicU64::new(0);
 
 pub(super) fn header(setup: &Setup, samples: &[Arc<TaskSample>], model: &str) -> LogHeader {
     let task = &setup.task;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis());
     let created = timestamp(i64::try_from(now).unwrap_or(0));
-    // Two runs that begin in the same moment are two.
+    // Two runs that begin in the same moment are two, in other processes and in other threads.
     let process = std::process::id().to_string();
-    let id = |part: &str| log_id(&[part, &task.name, model, &created, &process]);
+    let place = STARTED.fetch_add(1, Ordering::Relaxed).to_string();
+    let id = |part: &str| log_id(&[part, &task.name, model, &created, &process, &place]);
     let step = |name: &str, params: Value| LogStep { name: name.to_owned(), params };
     let mut plan: Vec<LogStep> = task.solver.iter().map(|solver| step(solver.name(), solver.params())).collect();
     if plan.is_empty() {

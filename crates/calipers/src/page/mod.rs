@@ -47,6 +47,26 @@ pub fn page(
     gate: Option<GateReport>,
     compare: Option<CompareReport>,
 ) -> Result<PageReport, RunError> {
+    page_of(files, selection, gate, compare, true)
+}
+
+/// The same without questions, answers and conversations that a file keeps apart from its samples, so that they are not read.
+pub fn page_without_texts(
+    files: impl IntoIterator<Item = LoadedFile>,
+    selection: &Selection,
+    gate: Option<GateReport>,
+    compare: Option<CompareReport>,
+) -> Result<PageReport, RunError> {
+    page_of(files, selection, gate, compare, false)
+}
+
+fn page_of(
+    files: impl IntoIterator<Item = LoadedFile>,
+    selection: &Selection,
+    gate: Option<GateReport>,
+    compare: Option<CompareReport>,
+    has_texts: bool,
+) -> Result<PageReport, RunError> {
     // The reducer of a selection is for the verdict and the comparison; the metrics of runs have those of their files.
     let selection = &Selection { reducers: None, ..selection.clone() };
     let mut report = PageReport { gate, compare, ..PageReport::default() };
@@ -58,7 +78,8 @@ pub fn page(
         }
         for run in file.runs {
             let fail = RunError::in_source(&file.source.name);
-            values.push(add_run(&mut report, &file.source, run, selection, &mut room).map_err(fail)?);
+            let source = has_texts.then_some(&file.source);
+            values.push(add_run(&mut report, source, run, selection, &mut room).map_err(fail)?);
         }
     }
     for (run, distributions) in report.runs.iter_mut().zip(rows::distributions(values)) {
@@ -76,13 +97,14 @@ pub fn page(
 /// Adds a run and its samples to the page. Returns the values whose distributions are made once all runs are there.
 fn add_run(
     report: &mut PageReport,
-    source: &Source,
+    texts_of: Option<&Source>,
     run: RecordedRun<Shards>,
     selection: &Selection,
     room: &mut Room,
 ) -> Result<Vec<SpreadValues>, Error> {
     let run = run.map_samples(Shards::into_whole);
-    let texts = texts::of_run(source, &run).unwrap_or_else(|error| {
+    let texts = texts_of.map_or_else(|| Ok(HashMap::new()), |source| texts::of_run(source, &run));
+    let texts = texts.unwrap_or_else(|error| {
         report.notes.push(note_sentence(RunNote::UnreadableTexts(&error)));
         HashMap::new()
     });

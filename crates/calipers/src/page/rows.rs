@@ -1,10 +1,11 @@
 //! The samples of a run as rows of a page, and what they come to together.
 
 use super::texts::{ByAttempt, Room};
+use crate::sample_outcomes::decide_outcomes;
 use calipers_core::stats::quantile::SortedValues;
 use calipers_core::{
-    Context, Distribution, DistributionOf, Error, Outcome, OutcomeCounts, PassRule, Record, SampleId, Samples,
-    ScenarioOutcome, Scenarios, Shortcoming, Unit, Value,
+    Context, Distribution, DistributionOf, Error, Outcome, OutcomeCounts, Record, SampleId, Samples, ScenarioOutcome,
+    Shortcoming, Unit, Value,
 };
 use calipers_gate::{GateReport, ScenarioResult};
 use calipers_io::AttemptTexts;
@@ -33,9 +34,6 @@ pub(super) struct SpreadValues {
     of: DistributionOf,
     values: Vec<f64>,
 }
-
-/// The fields that have a fixed place on a page.
-const BEHAVIORS: [&str; 4] = ["expected_behaviors", "observed_behaviors", "must_not", "violations"];
 
 pub(super) fn of_run(
     run: usize,
@@ -84,43 +82,6 @@ pub(super) fn of_run(
         values,
         samples: rows,
         scorers,
-    })
-}
-
-/// The outcome of each attempt, and what decides it. Of several scorers, the first decides. Scores that are neither right nor
-/// wrong decide nothing unless a threshold is given: a page does not invent failures.
-fn decide_outcomes<'a>(samples: &'a Samples, context: &Context) -> Result<(Scenarios<'a>, PassBasis), Error> {
-    let usual = Scenarios::by_rule(samples, &PassRule::default(), context)?;
-    let has = |name: &str| samples.fields().any(|field| &**field == name);
-    let threshold = context.pass_threshold.unwrap_or(1.0);
-    if has("passed") {
-        return Ok((usual, PassBasis::Recorded));
-    }
-    if BEHAVIORS.iter().any(|name| has(name)) {
-        return Ok((usual, PassBasis::Behaviors { share: threshold }));
-    }
-    let mut scorers = samples.scorers().filter(|name| !samples.has_maps(name));
-    let Some(scorer) = scorers.next().cloned() else { return Ok((usual, PassBasis::Nothing)) };
-    let is_first = scorers.next().is_some();
-    let rule = PassRule::default().of_scorer(scorer.clone());
-    let scenarios = Scenarios::by_rule(samples, &rule, context)?;
-    let is_decided = context.pass_threshold.is_some() || is_right_or_wrong(samples, &scorer, context);
-    let basis = if is_decided { PassBasis::Score { scorer, threshold, is_first } } else { PassBasis::Nothing };
-    Ok((scenarios, basis))
-}
-
-/// True if a scorer says right or wrong: every score is a label, true or false, 0 or 1.
-fn is_right_or_wrong(samples: &Samples, scorer: &str, context: &Context) -> bool {
-    samples.records().all(|record| {
-        let found = record.scores.iter().find(|(name, _)| **name == *scorer);
-        let Some((_, Outcome::Scored(score))) = found else { return true };
-        match &score.value {
-            Value::Float(x) => *x == 0.0 || *x == 1.0,
-            Value::Int(x) => *x == 0 || *x == 1,
-            // A number in quotes is a number.
-            Value::Text(text) if text.trim().parse::<f64>().is_ok_and(|x| x != 0.0 && x != 1.0) => false,
-            other => context.labels.to_float(other).is_some(),
-        }
     })
 }
 

@@ -399,7 +399,7 @@ fn missing_scores_are_taken_for_the_worst_unless_told_otherwise() {
         |missing: &str| format!(r#"{{"thresholds": {{"blocking": {{"accuracy": 65}}}}, "confidence": 0.95{missing}}}"#);
     let worst = report(&lines, &policy(""));
     assert_eq!(worst.verdict, Verdict::Undecided);
-    assert!(gate_decision(&worst).contains("20 samples without a score"), "{}", gate_decision(&worst));
+    assert!(gate_decision(&worst).contains("missing scores of 20 samples"), "{}", gate_decision(&worst));
     assert_eq!(report(&lines, &policy(r#", "missing": "at_random""#)).verdict, Verdict::Pass);
 }
 
@@ -720,7 +720,7 @@ fn missing_scores_are_taken_for_the_worst_in_formulas_too() {
         |least: f64, more: &str| format!(r#"{{"composite": {{"s": "accuracy × 1", "pass": "s ≥ {least}"}}{more}}}"#);
     assert_eq!(report(&lines, &policy(0.9, "")).verdict, Verdict::Pass);
     let open = report(&lines, &policy(0.95, ""));
-    assert_eq!(gate_decision(&open), "composite: s ≥ 0.95: 1, but samples without a score could change that");
+    assert_eq!(gate_decision(&open), "composite: s ≥ 0.95: 1, but missing scores could change that");
     assert_eq!(report(&lines, &policy(0.95, r#", "missing": "at_random""#)).verdict, Verdict::Pass);
     // With confidence: 18 of 20 bound it by 0.717, and 18 of 18 by 0.847.
     assert_eq!(report(&lines, &policy(0.8, r#", "confidence": 0.95"#)).verdict, Verdict::Undecided);
@@ -890,4 +890,101 @@ fn a_baseline_of_the_future_is_told() {
     assert_eq!(told[0].id(), "future-baseline");
     assert_eq!(caveat_sentence(&told[0]), "the baseline is dated 2030-01-01, which is 400 days ahead");
     assert!(notes(-1.0).is_empty() && notes(3.0).is_empty());
+}
+
+/// Attempts with everything that gates rest on, from arithmetic alone: the lines of each scenario.
+fn varied_run(seed: usize, scenarios: usize) -> Vec<String> {
+    let scenario = |id: usize| {
+        (0..1 + (id + seed) % 3).fold(String::new(), |mut lines, attempt| {
+            let chance = (id * 7919 + attempt * 104_729 + seed * 31) % 1000;
+            let label = if id.is_multiple_of(3) { format!(r#", "human_label": {}"#, u8::from(chance < 880)) } else { String::new() };
+            let _ = writeln!(
+                lines,
+                r#"{{"id": "S-{id}", "epoch": {}, "category": "c{}", "document": "d{}", "scores": {{"judge": {}}}, "passed": {}, "predicted": {}, "actual": {}, "latency_ms": {}, "tokens_used": {}, "cost_usd": {}{label}}}"#,
+                attempt + 1,
+                id % 3,
+                id % 17,
+                u8::from(chance < 900),
+                chance < 920,
+                !chance.is_multiple_of(7),
+                !chance.is_multiple_of(5),
+                100 + chance * 3,
+                50 + chance % 90,
+                chance as f64 / 1e4,
+            );
+            lines
+        })
+    };
+    (0..scenarios).map(scenario).collect()
+}
+
+/// Every kind of gate, for runs of [`varied_run`].
+const VARIED_GATES: &str = r#""thresholds": {"blocking": {"accuracy": "70%", "pass_rate": "80%", "precision": "60%", "recall": "60%", "f1": "60%",
+    "mcc": "at least 0.2", "corrected": "70%", "latency_p50": "at most 2s", "latency_p95": "at most 4s", "cost": "at most 0.08",
+    "token_efficiency": ">= 0.001"}}, "pass_criteria": {"by_category": {"c0": "80%", "c1": "70%"}},
+    "composite": {"final": "accuracy * 0.5 + f1 * 0.3 + mcc * 0.2", "pass": "final >= 0.5"},
+    "limits": {"cost_usd": 0.2, "tokens_used": 200}"#;
+
+/// The gates of a verdict by these and such terms, in full. Where results came from is said elsewhere in a report.
+fn gates_of(terms: &str, sources: Vec<Source>) -> String {
+    let text = format!("{{{VARIED_GATES}, {terms}}}");
+    let policy = Policy::parse(&read_document("policy.json", text.as_bytes()).expect("a document")).expect("a policy");
+    let selection = Selection { format: Some("native".to_owned()), ..Selection::of(sources) };
+    let options = GateOptions::default();
+    let run = LoadedRun::load("", &selection, &options.needs(&selection, &policy)).expect("a run");
+    let report = gate(&run, &policy, &selection, &options).expect("a report");
+    format!("{:#?} {:?} {:#?}", report.verdict, report.decided_by, report.gates)
+}
+
+/// All files as one.
+fn one_source(run: &[String]) -> Vec<Source> {
+    vec![Source::bytes("all.jsonl", run.concat().into_bytes())]
+}
+
+#[test]
+fn files_and_their_order_change_no_bit_of_a_verdict() {
+    for terms in [
+        r#""confidence": "95%""#,
+        r#""confidence": "95%", "cluster": "document""#,
+        r#""confidence": "90%", "weights": {"by_category": {"c0": 3}}"#,
+        r#""confidence": "95%", "cluster": "document", "weights": {"by_category": {"c0": 3}}"#,
+        r#""confidence": {"level": "95%", "looks": "any"}"#,
+        r#""confidence": "95%", "estimand": "this_suite_rerun""#,
+        r#""missing": "worst""#,
+    ] {
+        for (seed, scenarios) in [(1, 7), (2, 40), (3, 90)] {
+            let run = varied_run(seed, scenarios);
+            let whole = gates_of(terms, one_source(&run));
+            for parts in [2, 3, 6] {
+                let part = |place: usize| {
+                    let lines: String = run.iter().skip(place).step_by(parts).map(String::as_str).collect();
+                    Source::bytes(format!("part-{place}.jsonl"), lines.into_bytes())
+                };
+                let mut sources: Vec<Source> = (0..parts).map(part).collect();
+                assert_eq!(gates_of(terms, sources.clone()), whole, "{terms}, {scenarios} in {parts} parts");
+                sources.reverse();
+                assert_eq!(gates_of(terms, sources), whole, "{terms}, {scenarios} in {parts} parts, reversed");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_number_of_threads_changes_no_bit_of_a_verdict() {
+    // Long enough to be read in parts of four megabytes.
+    let answer = format!(r#"{{"output": "{}", "id""#, "word ".repeat(900));
+    let run: Vec<String> = varied_run(5, 2500).into_iter().map(|lines| lines.replace(r#"{"id""#, &answer)).collect();
+    for terms in [
+        r#""confidence": "95%", "cluster": "document", "weights": {"by_category": {"c0": 3}}"#,
+        r#""confidence": {"level": "95%", "looks": "any"}"#,
+    ] {
+        let with_threads = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
+            pool.install(|| gates_of(terms, one_source(&run)))
+        };
+        let alone = with_threads(1);
+        for threads in [2, 5] {
+            assert_eq!(with_threads(threads), alone, "{terms}, {threads} threads");
+        }
+    }
 }
