@@ -48,6 +48,8 @@ enum ConfigShape {
     TextByName,
     /// A table of names and numbers.
     NumberByName,
+    /// A table of names and limits: a number, a text such as `60s`, or a table with `min` and `max`.
+    Limits,
     /// A path, from the folder of the file.
     Path,
 }
@@ -57,7 +59,7 @@ const fn key(name: &'static str, flag: &'static str, shape: ConfigShape, about: 
 }
 
 /// All keys.
-const KEYS: [ConfigKey; 14] = [
+const KEYS: [ConfigKey; 15] = [
     key("columns", "columns", ConfigShape::TextByName, "what each column of a table means; `run` names runs"),
     key("attempts_from", "attempts-from", ConfigShape::Text, "what makes an attempt: `files` or `folders`"),
     key("format", "format", ConfigShape::Text, "the format of the files"),
@@ -69,6 +71,7 @@ const KEYS: [ConfigKey; 14] = [
     key("scorers", "scorer", ConfigShape::Texts, "only these scorers"),
     key("labels", "label", ConfigShape::NumberByName, "the number that each label stands for"),
     key("cluster", "cluster", ConfigShape::Texts, "the fields whose values show which samples belong together"),
+    key("limits", "limits", ConfigShape::Limits, "the most that one attempt can cost, take or score"),
     key("level", "level", ConfigShape::Number, "the level of intervals"),
     key("seed", "seed", ConfigShape::Number, "the seed of everything random"),
     key("missing", "missing", ConfigShape::Text, "how attempts without a score count: `failed` or `excluded`"),
@@ -191,6 +194,16 @@ impl ConfigKey {
             }
             _ => Err(wrong(item, "a table")),
         };
+        let amount = |item: &Item| number(item).or_else(|_| text(item));
+        // As the flag takes it: `2`, `60s` or `1..5`.
+        let limit = |item: &Item| {
+            let Data::Map(_) = item.value else {
+                return amount(item).map_err(|_| wrong(item, "a number, a string or a table"));
+            };
+            let most = item.get("max").ok_or_else(|| wrong(item, "a table with `max`"))?;
+            let least = item.get("min").map_or_else(|| Ok("0".to_owned()), amount)?;
+            Ok(format!("{least}..{}", amount(most)?))
+        };
         match (self.shape, &item.value) {
             (ConfigShape::Text, _) => Ok(vec![text(item)?]),
             (ConfigShape::Number, _) => {
@@ -206,6 +219,7 @@ impl ConfigKey {
             (ConfigShape::Texts, _) => Err(wrong(item, "a string or a list of strings")),
             (ConfigShape::TextByName, _) => by_name(item, &text),
             (ConfigShape::NumberByName, _) => by_name(item, &number),
+            (ConfigShape::Limits, _) => by_name(item, &limit),
             (ConfigShape::Path, _) => Ok(vec![self.path(&text(item)?, item, folder)?]),
         }
     }
@@ -225,6 +239,16 @@ impl ConfigKey {
             return refuse("no file");
         }
         Ok(path.to_string_lossy().into_owned())
+    }
+
+    /// True when a command has the flag. One of the same name may be something else: a suite is a file, and in a history a name.
+    fn is_of(&self, command: &clap::Command) -> bool {
+        let takes_file = |argument: &clap::Arg| {
+            argument.get_value_names().is_some_and(|names| names.iter().any(|name| name == "FILE"))
+        };
+        command.get_arguments().any(|argument| {
+            argument.get_long() == Some(self.flag) && (self.shape != ConfigShape::Path || takes_file(argument))
+        })
     }
 
     /// True when the flag was typed.
@@ -250,6 +274,16 @@ impl ConfigKey {
                 json!({"type": "object", "additionalProperties": {"type": "string", "minLength": 1}})
             }
             ConfigShape::NumberByName => json!({"type": "object", "additionalProperties": {"type": "number"}}),
+            ConfigShape::Limits => {
+                let amount = json!({"type": ["number", "string"]});
+                let ends = json!({
+                    "type": "object",
+                    "additionalProperties": false,
+                    "required": ["max"],
+                    "properties": {"min": amount, "max": amount},
+                });
+                json!({"type": "object", "additionalProperties": {"anyOf": [amount, ends]}})
+            }
         };
         schema["description"] = format!("{}, as `--{}`", self.about, self.flag).into();
         schema
@@ -282,14 +316,14 @@ pub(crate) fn complete(arguments: Vec<OsString>) -> Result<Vec<OsString>, Failur
     while let Some(next) = arguments.get(depth).and_then(|name| leaf.find_subcommand(name)) {
         (leaf, depth) = (next, depth + 1);
     }
-    let has_flag = |flag: &str| leaf.get_arguments().any(|argument| argument.get_long() == Some(flag));
+    let has_flag = |key: &ConfigKey| key.is_of(leaf);
     let is_help = arguments.iter().any(|argument| argument == "--help" || argument == "-h");
-    let is_touched = !is_help && !UNTOUCHED.contains(&leaf.get_name()) && KEYS.iter().any(|key| has_flag(key.flag));
+    let is_touched = !is_help && !UNTOUCHED.contains(&leaf.get_name()) && KEYS.iter().any(has_flag);
     let Some(config) = is_touched.then(ConfigFile::find).transpose()?.flatten() else { return Ok(arguments) };
     let (before, typed) = arguments.split_at(depth);
     let is_used = |choice: &&Choice| {
         let key = KEYS.iter().find(|key| key.name == choice.key);
-        has_flag(choice.flag) && key.is_some_and(|key| !key.is_typed(typed))
+        key.is_some_and(|key| has_flag(key) && !key.is_typed(typed))
     };
     let used: Vec<&Choice> = config.choices.iter().filter(is_used).collect();
     if used.is_empty() {
@@ -331,7 +365,7 @@ mod tests {
                 leaf.get_subcommands()
                     .map(|next| (way.iter().cloned().chain([next.get_name().to_owned()]).collect(), next)),
             );
-            let has = |key: &&ConfigKey| leaf.get_arguments().any(|argument| argument.get_long() == Some(key.flag));
+            let has = |key: &&ConfigKey| key.is_of(leaf);
             let keys: Vec<&ConfigKey> = KEYS.iter().filter(has).collect();
             found.extend(keys.iter().map(|key| key.name));
             if keys.is_empty() || UNTOUCHED.contains(&leaf.get_name()) {

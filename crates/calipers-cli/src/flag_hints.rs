@@ -45,10 +45,55 @@ pub(crate) fn of_error(kind: &ErrorKind) -> Option<String> {
              as `aggregate(\"{key}\", accuracy())`"
         ));
     }
-    let ErrorKind::UnknownLabel(Value::Text(label)) = kind else { return kind.hint() };
+    if let ErrorKind::UnknownLabels { unknown, letters } = kind {
+        let number = |label: &Value| likely_number(&label.to_string()).unwrap_or("NUMBER");
+        let mut flags: Vec<String> = unknown.iter().filter_map(|label| label_flag(label, number(label))).collect();
+        // What letters count by themselves may not be what they count here.
+        flags.extend(letters.iter().filter_map(|(letter, count)| label_flag(letter, &count.to_string())));
+        let known: Vec<String> =
+            letters.iter().map(|(letter, count)| format!("`{letter}` counts as {count} by itself")).collect();
+        let known = if known.is_empty() { String::new() } else { format!("; {}", known.join(", ")) };
+        return Some(format!("say what each counts with `{}`{known}", flags.join(" ")));
+    }
+    if let ErrorKind::UnknownLabel(Value::List(_)) = kind {
+        let hint =
+            "if its items are attempts, say so with `--columns 'score=score[]'`; otherwise use a metric for lists";
+        return Some(hint.to_owned());
+    }
+    let ErrorKind::UnknownLabel(label @ Value::Text(text)) = kind else { return kind.hint() };
+    let flag = label_flag(label, likely_number(text).unwrap_or("NUMBER"));
+    let flag = flag.unwrap_or_else(|| "--label LABEL=NUMBER".to_owned());
+    Some(format!("say what it counts with `{flag}`, or score it C, I, P or N"))
+}
+
+/// The flag that gives a label this number; none for a label that is hard to write.
+fn label_flag(label: &Value, number: &str) -> Option<String> {
+    let label = label.to_string();
     let is_plain = label.chars().count() <= 40 && label.chars().all(|c| !c.is_control() && c != '\'');
-    let label = if is_plain { format!("'{label}=0.5'") } else { "LABEL=NUMBER".to_owned() };
-    Some(format!("say what it counts with `--label {label}`, or score it C, I, P or N"))
+    // A value that begins with a dash is taken for a flag, unless it is joined to one.
+    let join = if label.starts_with('-') { '=' } else { ' ' };
+    is_plain.then(|| format!("--label{join}'{label}={number}'"))
+}
+
+/// What a word most likely counts as a score, for a proposal.
+fn likely_number(word: &str) -> Option<&'static str> {
+    const GOOD: [&str; 12] =
+        ["right", "good", "ok", "okay", "valid", "accept", "accepted", "win", "won", "t", "y", "x"];
+    const BAD: [&str; 12] =
+        ["wrong", "bad", "nok", "error", "invalid", "reject", "rejected", "lose", "lost", "f", "loss", "miss"];
+    let word = word.trim().to_lowercase();
+    match () {
+        () if GOOD.contains(&word.as_str()) => Some("1"),
+        () if BAD.contains(&word.as_str()) => Some("0"),
+        () if matches!(
+            word.as_str(),
+            "maybe" | "tie" | "draw" | "partial" | "partially" | "partly correct" | "half"
+        ) =>
+        {
+            Some("0.5")
+        }
+        () => None,
+    }
 }
 
 /// What to do about a file that cannot be read or written: the hint of the library, and the flag for the choice that it

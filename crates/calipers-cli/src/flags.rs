@@ -76,9 +76,9 @@ pub(crate) struct ScriptFlags {
     pub(crate) script_time: u64,
 }
 
-/// How files are read.
+/// How a file is read, whatever it is read for.
 #[derive(Args, Debug)]
-pub(crate) struct FormatFlag {
+pub(crate) struct FileFlags {
     /// The format of the files (see `calipers formats`)
     #[arg(long, value_name = "NAME")]
     pub(crate) format: Option<String>,
@@ -91,6 +91,13 @@ pub(crate) struct FormatFlag {
     /// Use only this run, if the files hold several (repeatable)
     #[arg(long, value_name = "NAME")]
     pub(crate) run: Vec<String>,
+}
+
+/// How files are read.
+#[derive(Args, Debug)]
+pub(crate) struct FormatFlag {
+    #[command(flatten)]
+    pub(crate) files: FileFlags,
 
     /// Each file, or each folder, is one attempt of the same run
     #[arg(long, value_enum, value_name = "UNIT")]

@@ -3,7 +3,7 @@
 use crate::date;
 use crate::expressions::Expressions;
 use crate::failure::Failure;
-use crate::flags::JudgingFlags;
+use crate::flags::{JudgingFlags, ScriptFlags};
 use crate::human_labels::note_unused;
 use crate::looks_file::judge_counted;
 use crate::policy_file::PolicyFile;
@@ -11,7 +11,7 @@ use crate::reading::{load_files, load_selected, print_notes};
 use crate::script_child::limit_memory;
 use crate::selection;
 use calipers::gate::{self, Baseline, GateOptions, GateReport};
-use calipers::io::{LoadedPolicy, read_baseline, read_suite};
+use calipers::io::{LoadedPolicy, Source, read_baseline, read_suite};
 use calipers::{LoadedFile, LoadedRun, Needs, Selection};
 
 /// What a verdict depends on besides results.
@@ -26,6 +26,8 @@ pub(crate) struct Judging<'a> {
     pub(crate) cluster: &'a [String],
     /// Where looks at this suite are remembered.
     pub(crate) looks: Option<&'a str>,
+    /// Whether a report that is written lists the scenarios.
+    pub(crate) lists_scenarios: bool,
 }
 
 impl<'a> Judging<'a> {
@@ -46,7 +48,18 @@ impl<'a> Judging<'a> {
             version: None,
             cluster: &[],
             looks: None,
+            lists_scenarios: true,
         })
+    }
+
+    /// This policy, for results that are here already, with the usual choices.
+    pub(crate) fn of_source(policy: &'a PolicyFile, source: Source, scripts: &'a ScriptFlags) -> Result<Self, Failure> {
+        policy.load()?;
+        let selection = Selection { scripts: scripts.load.clone(), ..Selection::of([source]) };
+        let expressions = Expressions::load(scripts, selection.labels.clone())?;
+        let (suite, baseline, version, looks) = (None, None, None, None);
+        let (cluster, lists_scenarios) = (&[][..], true);
+        Ok(Self { policy, selection, expressions, suite, baseline, version, cluster, looks, lists_scenarios })
     }
 
     /// Asks something of the policy, with all that the answer depends on. Suite and baseline are read here.
@@ -62,6 +75,8 @@ impl<'a> Judging<'a> {
             baseline: self.baseline.map(read_dated).transpose()?,
             version: self.version.map(str::to_owned),
             cluster: self.cluster.to_vec(),
+            // Looks are told apart by what became of each scenario.
+            lists_scenarios: self.lists_scenarios || self.looks.is_some(),
             provenance: self.policy.provenance(policy),
             expression: &metric,
             reducers: &reducer,

@@ -10,6 +10,8 @@ mod expressions;
 mod failure;
 mod flag_hints;
 mod flags;
+#[cfg(feature = "view")]
+mod history_file;
 mod human_labels;
 mod judging;
 mod looks_file;
@@ -20,11 +22,15 @@ mod reading_progress;
 mod report_files;
 mod script_child;
 mod selection;
+#[cfg(feature = "view")]
+mod surroundings;
 mod terminal;
+mod value_limits;
 
 pub use command::eval::{ProgressLine, PythonFile};
 pub use failure::Fault;
 pub use looks_file::judge_with_looks;
+pub use value_limits::{LimitMistake, read_limit};
 
 use calipers::run::{InterruptForwarder, Task};
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
@@ -106,8 +112,12 @@ fn scripts(command: &Command) -> bool {
         Command::Baseline(baseline) => baseline.scripts(),
         Command::Policy(policy) => policy.scripts(),
         Command::Report(report) => report.scripts(),
+        Command::Fold(fold) => fold.scripts(),
+        Command::Merge(merge) => merge.scripts(),
         Command::Convert(_)
         | Command::Judge(_)
+        | Command::View(_)
+        | Command::History(_)
         | Command::Metrics(_)
         | Command::Formats(_)
         | Command::Schema(_)
@@ -128,7 +138,17 @@ fn run(command: Command) -> Result<Outcome, Failure> {
         Command::Baseline(baseline) => baseline.run(),
         Command::Policy(policy) => policy.run(),
         Command::Report(report) => report.run(),
+        #[cfg(feature = "view")]
+        Command::View(view) => view.run(),
+        #[cfg(feature = "view")]
+        Command::History(history) => history.run(),
+        #[cfg(not(feature = "view"))]
+        Command::View(view) => view.run("view"),
+        #[cfg(not(feature = "view"))]
+        Command::History(history) => history.run("history"),
         Command::Convert(convert) => convert.run(),
+        Command::Fold(fold) => fold.run(),
+        Command::Merge(merge) => merge.run(),
         Command::Metrics(metrics) => metrics.run(),
         Command::Formats(formats) => formats.run(),
         Command::Schema(schema) => schema.run(),

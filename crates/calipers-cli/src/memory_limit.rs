@@ -5,6 +5,7 @@
 //! want of memory, the parent says so. A small plain file is read without a child: what is made of it is small too.
 
 use crate::script_child;
+use calipers::io::is_address;
 use clap::ArgMatches;
 use std::ffi::OsString;
 use std::fmt;
@@ -103,7 +104,7 @@ fn are_small(words: &[OsString]) -> bool {
                 }
             }
             Ok(_) => return false,
-            Err(_) if name == "-" || name.contains(['*', '?', '[']) => return false,
+            Err(_) if name == "-" || name.contains(['*', '?', '[']) || is_address(name) => return false,
             Err(_) => {}
         }
     }

@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::flags::ScriptFlags;
 use crate::script_child;
 use calipers::gate::Provenance;
-use calipers::io::{LoadedPolicy, PolicyError, load_policy};
+use calipers::io::{LoadedPolicy, PolicyError, load_policy, redact};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
@@ -56,6 +56,6 @@ impl PolicyFile {
 
     /// Where a verdict under this policy comes from.
     pub(crate) fn provenance(&self, policy: &LoadedPolicy) -> Provenance {
-        Provenance { policy: self.path.clone(), policy_hash: policy.hash.clone(), ..Provenance::default() }
+        Provenance { policy: redact(&self.path), policy_hash: policy.hash.clone(), ..Provenance::default() }
     }
 }

@@ -4,6 +4,7 @@ use crate::failure::Failure;
 use crate::reading_progress::ReadingProgress;
 use crate::selection::distinct_sources;
 use crate::terminal::note;
+use calipers::io::redact;
 use calipers::{LoadedFile, LoadedRun, Needs, RunError, Selection, load};
 
 /// The selection with files that count what is read of them, and the bar that shows it.
@@ -18,7 +19,7 @@ pub(crate) fn with_progress(selection: &Selection) -> (Selection, ReadingProgres
 /// All files that these names lead to, as one run.
 pub(crate) fn load_run(names: &[String], selection: &Selection, needs: &Needs) -> Result<LoadedRun, Failure> {
     let sources = distinct_sources(names, selection)?;
-    load_selected(&names.join(", "), &selection.with_sources(sources), needs)
+    load_selected(&redact(&names.join(", ")), &selection.with_sources(sources), needs)
 }
 
 /// The files of a selection, as one run.

@@ -119,6 +119,11 @@ impl<R> OpenReports<R> {
         self.0.iter().any(|(form, _)| form.is_none())
     }
 
+    /// True when nothing but the text is printed, which names few of the samples.
+    pub(crate) fn is_text_only(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Writes the report in each form; the page is there if it [is to be written](Self::has_page). The text with its plot is
     /// printed unless a report goes to standard output in its place.
     pub(crate) fn write(self, report: &R, page: Option<&str>, text: impl FnOnce() -> String) -> Result<(), Failure> {

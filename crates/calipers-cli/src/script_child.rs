@@ -46,7 +46,7 @@ pub(crate) fn is_child() -> bool {
 }
 
 /// True in a child that runs scripts.
-fn is_script_child() -> bool {
+pub(crate) fn is_script_child() -> bool {
     std::env::var_os(MARK).is_some_and(|purpose| purpose != FOR_MEMORY)
 }
 

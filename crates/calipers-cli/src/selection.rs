@@ -2,7 +2,7 @@
 
 use crate::expressions::Expressions;
 use crate::failure::Failure;
-use crate::flags::{AttemptUnit, FormatFlag, MissingName, ScriptFlags, SelectionFlags};
+use crate::flags::{AttemptUnit, FileFlags, FormatFlag, MissingName, ScriptFlags, SelectionFlags};
 use crate::report_files::identity;
 use crate::terminal::note;
 use calipers::data::{Labels, PassRule};
@@ -20,24 +20,30 @@ pub(crate) fn resolve(
 ) -> Result<Selection, Failure> {
     Ok(Selection {
         sources: Vec::new(),
-        format: format.format.clone(),
-        columns: columns(&format.columns)?.into(),
-        runs: format.run.clone(),
         attempts_from: format.attempts_from.map(|unit| match unit {
             AttemptUnit::Files => AttemptsFrom::Files,
             AttemptUnit::Folders => AttemptsFrom::Folders,
         }),
+        level,
+        scripts: scripts.load.clone(),
+        ..resolve_files(flags, &format.files)?
+    })
+}
+
+/// The same where each file stands for itself: attempts are not spread over files, and intervals have the usual level.
+pub(crate) fn resolve_files(flags: &SelectionFlags, files: &FileFlags) -> Result<Selection, Failure> {
+    Ok(Selection {
+        sources: Vec::new(),
+        format: files.format.clone(),
+        columns: columns(&files.columns)?.into(),
+        runs: files.run.clone(),
         scorers: flags.scorer.clone(),
         filter: filter(&flags.filter)?,
         labels: labels(&flags.label)?,
-        human_labels: None,
-        reducers: None,
         pass_threshold: pass_threshold(flags.pass_threshold)?,
-        cluster: Vec::new(),
         missing: flags.missing.map(MissingName::rule),
-        level,
         seed: Seed(flags.seed),
-        scripts: scripts.load.clone(),
+        ..Selection::default()
     })
 }
 
@@ -50,18 +56,26 @@ fn pass_threshold(threshold: Option<f64>) -> Result<Option<f64>, Failure> {
 pub(crate) fn sources(files: &[String], selection: &Selection) -> Result<Vec<Source>, Failure> {
     let found = find_sources(files, selection)?;
     for name in &found.left_out {
-        note(&format!("{name} was left out: it holds no results in a known format"));
+        note_left_out(name);
     }
     let failure = found.errors.into_iter().map(Failure::from).reduce(Failure::and);
     failure.map_or(Ok(found.sources), Err)
 }
 
+/// Says that a file in a folder was not read.
+pub(crate) fn note_left_out(name: &str) {
+    note(&format!("{name} was left out: it holds no results in a known format"));
+}
+
 /// The same, each once: a file that is named twice, or in a folder that is named too, has no more attempts than it has.
 pub(crate) fn distinct_sources(files: &[String], selection: &Selection) -> Result<Vec<Source>, Failure> {
     let mut sources = sources(files, selection)?;
-    let mut known = HashSet::new();
+    let (mut known, mut addresses) = (HashSet::new(), HashSet::new());
     sources.retain(|source| {
-        let is_new = source.name == "-" || known.insert(identity(&source.name));
+        let is_new = match source.address_hash() {
+            Some(address) => addresses.insert(address),
+            None => source.name == "-" || known.insert(identity(&source.name)),
+        };
         if !is_new {
             note(&format!("{} is named twice and read once", source.name));
         }

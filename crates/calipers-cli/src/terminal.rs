@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::flag_hints;
+use calipers::io::redact;
 use calipers::render::{Ink, Screen, Style};
 use calipers::text::{defuse, defuse_json, defuse_markup, one_line};
 use serde_json::Value;
@@ -75,9 +76,9 @@ pub(crate) fn note(text: &str) {
     say(&format!("note: {}", one_line(text)));
 }
 
-/// Writes lines to standard error. The reader may be gone, which is no reason to stop.
+/// Writes lines to standard error, without the secrets of addresses. The reader may be gone, which is no reason to stop.
 pub(crate) fn say(lines: &str) {
-    let _ = writeln!(io::stderr(), "{}", defuse(lines, false));
+    let _ = writeln!(io::stderr(), "{}", defuse(&redact(lines), false));
 }
 
 /// The same result, where a reader who went away changes nothing about what comes next.

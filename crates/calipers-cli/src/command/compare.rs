@@ -21,6 +21,9 @@ use calipers::{LoadedFile, LoadedRun, Needs, Selection, Verdict};
 use clap::{Args, ValueEnum};
 use std::sync::Arc;
 
+/// More pairs than the text shows of the largest changes.
+const PAIRS_MAX: usize = 100;
+
 /// `calipers compare`
 ///
 /// Exit codes: 0 compared, 2 invalid usage or input, 3 nothing could be compared; with `--fail-on regression`, 1 if a metric
@@ -85,6 +88,10 @@ pub(crate) struct Compare {
     #[arg(short, long, value_name = "FORM=FILE", value_delimiter = ',', help = output_help(COMPARE_FORMS, true))]
     output: Vec<String>,
 
+    #[cfg(feature = "view")]
+    #[command(flatten)]
+    history: crate::history_file::HistoryFlag,
+
     /// Also draw the changes
     #[arg(long)]
     plot: bool,
@@ -126,9 +133,13 @@ impl Compare {
     }
 
     pub(crate) fn run(self) -> Result<Outcome, Failure> {
+        #[cfg(feature = "view")]
+        self.history.check(std::iter::once(&self.candidate).chain(&self.baseline))?;
         // A wrong name fails before any work is done.
         let outputs = self.open_outputs()?;
         let (selection, options) = self.resolve()?;
+        let is_only_printed = outputs.is_text_only() && !self.is_recorded();
+        let options = CompareOptions { pairs_max: is_only_printed.then_some(PAIRS_MAX), ..options };
         let (runs, files) = self.load(&selection, &options, outputs.has_page())?;
         let mut report = {
             let _limit = limit_memory();
@@ -146,10 +157,26 @@ impl Compare {
             false => None,
         };
         outputs.write(&report, page.as_deref(), text)?;
+        #[cfg(feature = "view")]
+        self.history.record(
+            std::slice::from_ref(&self.candidate),
+            &selection,
+            crate::history_file::RecordedAnswer::Comparison(&report, &self.baseline),
+        )?;
         Ok(Outcome::Judged(match report.verdict {
             Verdict::Fail if !report.is_judged => Verdict::Pass,
             verdict => verdict,
         }))
+    }
+
+    #[cfg(feature = "view")]
+    fn is_recorded(&self) -> bool {
+        self.history.is_set()
+    }
+
+    #[cfg(not(feature = "view"))]
+    fn is_recorded(&self) -> bool {
+        false
     }
 
     fn resolve(&self) -> Result<(Selection, CompareOptions), Failure> {

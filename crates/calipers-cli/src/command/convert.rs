@@ -7,7 +7,7 @@ use crate::selection::{columns, reducers};
 use crate::terminal::note;
 use calipers::Reducer;
 use calipers::convert::convert;
-use calipers::io::{OutputFile, RecordedRun, Source, Writer, read, writer};
+use calipers::io::{OutputFile, RecordedRun, Source, Writer, is_address, read, writer};
 use clap::Args;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -45,7 +45,7 @@ impl Convert {
     pub(crate) fn run(self) -> Result<Outcome, Failure> {
         let reducers = reducers(&self.reducer, |name| Ok(Reducer::parse(name)?))?;
         let target = Target::new(&self)?;
-        let columns = Arc::new(columns(&self.format.columns)?);
+        let columns = Arc::new(columns(&self.format.files.columns)?);
         if let Some(unit) = self.format.attempts_from {
             let what = format!("`--attempts-from {unit:?}` joins files, and `convert` writes each run by itself");
             return Err(Failure::new(what.to_lowercase())
@@ -60,6 +60,8 @@ impl Convert {
         let mut opened = match &target {
             Target::File(path) if sources.len() == 1 => Some(open(path, self.force)?),
             Target::File(path) => return Err(too_many(path, sources.len(), "files")),
+            // A bucket has no folders to create.
+            Target::Folder(folder) if folder.to_str().is_some_and(is_address) => None,
             Target::Folder(folder) => {
                 std::fs::create_dir_all(folder).map_err(|error| {
                     Failure::new(error.to_string()).at(format!("writing {}", folder.display())).hint("check the folder")
@@ -73,9 +75,10 @@ impl Convert {
         let mut targets: HashMap<PathBuf, String> = HashMap::new();
         let mut found: HashSet<String> = HashSet::new();
         for source in &sources {
-            let mut runs = read(source, self.format.format.as_deref())?;
-            let is_asked = |run: &RecordedRun| run.name.as_ref().is_some_and(|name| self.format.run.contains(name));
-            if !self.format.run.is_empty() {
+            let mut runs = read(source, self.format.files.format.as_deref())?;
+            let is_asked =
+                |run: &RecordedRun| run.name.as_ref().is_some_and(|name| self.format.files.run.contains(name));
+            if !self.format.files.run.is_empty() {
                 runs.retain(is_asked);
                 found.extend(runs.iter().filter_map(|run| run.name.clone()));
             }
@@ -102,7 +105,7 @@ impl Convert {
                 notes.iter().for_each(|text| note(text));
             }
         }
-        if let Some(missing) = self.format.run.iter().find(|name| !found.contains(*name)) {
+        if let Some(missing) = self.format.files.run.iter().find(|name| !found.contains(*name)) {
             return Err(Failure::new(format!("there is no run `{missing}`")).hint("`calipers score` lists the runs"));
         }
         if written == 0 { Err(Failure::new("there are no runs to write")) } else { Ok(Outcome::Done) }

@@ -42,6 +42,10 @@ pub(crate) struct Gate {
     #[arg(short, long, value_name = "FORM=FILE", value_delimiter = ',', help = output_help(GATE_FORMS, true))]
     output: Vec<String>,
 
+    #[cfg(feature = "view")]
+    #[command(flatten)]
+    history: crate::history_file::HistoryFlag,
+
     /// Also draw the gates
     #[arg(long)]
     plot: bool,
@@ -58,6 +62,8 @@ impl Gate {
     }
 
     pub(crate) fn run(self) -> Result<Outcome, Failure> {
+        #[cfg(feature = "view")]
+        self.history.check(&self.judging.files)?;
         // A wrong name fails before any work is done.
         let outputs = self.open_outputs()?;
         let judging = Judging {
@@ -65,6 +71,7 @@ impl Gate {
             version: self.version.for_version.as_deref(),
             cluster: &self.cluster,
             looks: self.looks.as_deref(),
+            lists_scenarios: !outputs.is_text_only() || is_workflow() || self.is_recorded(),
             ..Judging::resolve(&self.judging, self.level.level)?
         };
         let (report, files) = judging.with_options(|policy, options| {
@@ -83,10 +90,26 @@ impl Gate {
             false => None,
         };
         outputs.write(&report, page.as_deref(), text)?;
-        if std::env::var_os("GITHUB_ACTIONS").is_some() {
+        if is_workflow() {
             annotate_workflow(&report)?;
         }
+        #[cfg(feature = "view")]
+        self.history.record(
+            &self.judging.files,
+            &judging.selection,
+            crate::history_file::RecordedAnswer::Verdict(&report),
+        )?;
         Ok(Outcome::Judged(report.verdict))
+    }
+
+    #[cfg(feature = "view")]
+    fn is_recorded(&self) -> bool {
+        self.history.is_set()
+    }
+
+    #[cfg(not(feature = "view"))]
+    fn is_recorded(&self) -> bool {
+        false
     }
 
     /// The reports to write, opened.
@@ -103,6 +126,11 @@ impl Gate {
         };
         files.open()
     }
+}
+
+/// True in a workflow on GitHub, which gets annotations and a summary beside the text.
+fn is_workflow() -> bool {
+    std::env::var_os("GITHUB_ACTIONS").is_some()
 }
 
 /// Annotations where GitHub reads them, and the summary of the step.

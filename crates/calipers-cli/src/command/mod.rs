@@ -6,16 +6,24 @@ pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod convert;
 pub(crate) mod eval;
+pub(crate) mod fold;
 pub(crate) mod formats;
 pub(crate) mod gate;
+#[cfg(feature = "view")]
+pub(crate) mod history;
 pub(crate) mod judge;
 pub(crate) mod man;
+pub(crate) mod merge;
 pub(crate) mod metrics;
+#[cfg(not(feature = "view"))]
+pub(crate) mod not_built;
 pub(crate) mod plan;
 pub(crate) mod policy;
 pub(crate) mod report;
 pub(crate) mod schema;
 pub(crate) mod score;
+#[cfg(feature = "view")]
+pub(crate) mod view;
 
 use clap::{Parser, Subcommand};
 
@@ -54,8 +62,25 @@ pub(crate) enum Command {
     Policy(policy::Policy),
     /// Write an HTML report as a single file
     Report(Box<report::Report>),
+    /// Show the history of runs in a browser: lists, trends with their errors, any two runs side by side
+    #[cfg(feature = "view")]
+    View(Box<view::View>),
+    /// Keep a history of runs, and list what is in it
+    #[cfg(feature = "view")]
+    #[command(subcommand)]
+    History(history::History),
+    #[cfg(not(feature = "view"))]
+    #[command(hide = true)]
+    View(not_built::NotBuilt),
+    #[cfg(not(feature = "view"))]
+    #[command(hide = true)]
+    History(not_built::NotBuilt),
     /// Convert results to another format
     Convert(convert::Convert),
+    /// Measure one share of a large run, and write what `merge` needs of it
+    Fold(Box<fold::Fold>),
+    /// Put the shares of a run together, with the figures of one machine
+    Merge(Box<merge::Merge>),
     /// List the metrics, or explain one
     Metrics(metrics::Metrics),
     /// List the formats that can be read and written

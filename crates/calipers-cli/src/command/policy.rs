@@ -89,11 +89,12 @@ impl Check {
         let judging = Judging {
             cluster: &[],
             looks: None,
+            lists_scenarios: true,
             policy: &self.policy,
             selection: Selection {
-                format: self.format.format.clone(),
-                columns: selection::columns(&self.format.columns)?.into(),
-                runs: self.format.run.clone(),
+                format: self.format.files.format.clone(),
+                columns: selection::columns(&self.format.files.columns)?.into(),
+                runs: self.format.files.run.clone(),
                 ..Selection::default()
             },
             expressions: Expressions::load(&self.scripts, Selection::default().labels)?,

@@ -10,6 +10,7 @@ use crate::human_labels::note_unused;
 use crate::judging::Judging;
 use crate::policy_file::PolicyFile;
 use crate::reading::{load_files, load_run, print_notes};
+use crate::value_limits::LimitsFlag;
 use crate::{report_files, script_child, selection};
 use calipers::compare::{CompareOptions, CompareReport, compare};
 use calipers::gate::GateReport;
@@ -65,6 +66,9 @@ pub(crate) struct Report {
     /// `cluster` (repeatable, or separated by commas)
     #[arg(long, value_name = "FIELD", value_delimiter = ',')]
     cluster: Vec<String>,
+
+    #[command(flatten)]
+    limits: LimitsFlag,
 
     #[command(flatten)]
     selection: SelectionFlags,
@@ -130,8 +134,8 @@ impl Report {
         let expressions = Expressions::load(&self.scripts, selection.labels.clone())?;
         let reducer = self.reducer.as_deref().map(|name| expressions.reducer(name)).transpose()?;
         let mut labels = self.labels.load(&selection, 1 + usize::from(self.against.is_some()))?;
-        let cluster = self.cluster.clone();
-        let selection = Selection { sources, reducers: reducer.map(|one| vec![one]), cluster, ..selection };
+        let (cluster, limits) = (self.cluster.clone(), self.limits.resolve()?);
+        let selection = Selection { sources, reducers: reducer.map(|one| vec![one]), cluster, limits, ..selection };
         let labelled = Selection { human_labels: labels.remove(0), ..selection.clone() };
         let files = load_files(&labelled, &Needs::everything())?;
         note_unused(labelled.human_labels.as_deref())?;
@@ -179,6 +183,7 @@ impl Report {
         let judging = Judging {
             cluster: &self.cluster,
             looks: None,
+            lists_scenarios: true,
             policy,
             selection: selection.clone(),
             expressions,

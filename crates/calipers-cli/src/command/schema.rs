@@ -36,6 +36,10 @@ enum SchemaName {
     Compare,
     /// `calipers judge --json`: `calipers.judge/1`
     Judge,
+    /// `calipers history list --json`: `calipers.history/1`
+    History,
+    /// A figure over time, from the API of `calipers view`: `calipers.trend/1`
+    Trend,
     /// `calipers plan --json`: `calipers.plan/1`
     Plan,
     /// `calipers.toml`: `calipers.config/1`
@@ -53,6 +57,8 @@ impl Schema {
             SchemaName::Raise => calipers::render::raise_schema().into(),
             SchemaName::Compare => calipers::render::compare_schema().into(),
             SchemaName::Judge => calipers::render::judge_schema().into(),
+            SchemaName::History => calipers::render::history_schema().into(),
+            SchemaName::Trend => calipers::render::view::trend_schema().into(),
             SchemaName::Plan => calipers::render::plan_schema().into(),
             SchemaName::Config => config_file::schema().into(),
         };

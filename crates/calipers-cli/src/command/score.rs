@@ -9,6 +9,7 @@ use crate::reading::with_progress;
 use crate::script_child::{self, limit_memory};
 use crate::selection;
 use crate::terminal::{ink, print_json, print_text, screen, with_plot};
+use crate::value_limits::LimitsFlag;
 use calipers::plan::{Report, RunReport};
 use calipers::render::{results_json, results_plot, results_table, results_text};
 use calipers::score::{ScoreOptions, score, score_file};
@@ -48,6 +49,9 @@ pub(crate) struct Score {
     #[arg(long, value_name = "FIELD", value_delimiter = ',')]
     cluster: Vec<String>,
 
+    #[command(flatten)]
+    limits: LimitsFlag,
+
     /// Compute and print like another tool
     #[arg(long, value_enum, value_name = "TOOL")]
     compat: Option<Compat>,
@@ -65,6 +69,10 @@ pub(crate) struct Score {
     /// Show every run with all its figures, even if there are so many runs that each has only one line
     #[arg(long)]
     long: bool,
+
+    #[cfg(feature = "view")]
+    #[command(flatten)]
+    history: crate::history_file::HistoryFlag,
 
     /// Also draw the figures
     #[arg(long)]
@@ -109,6 +117,8 @@ impl Score {
     }
 
     pub(crate) fn run(self) -> Result<Outcome, Failure> {
+        #[cfg(feature = "view")]
+        self.history.check(&self.files)?;
         let (report, failure) = self.measure()?;
         if self.json {
             print_json(&results_json(&report))?;
@@ -122,6 +132,12 @@ impl Score {
             let runs = report.runs.len();
             eprintln!("note: each of these {runs} files holds one sample; `--columns {columns}` makes one run of them");
         }
+        #[cfg(feature = "view")]
+        self.history.record(
+            &self.files,
+            &selection::resolve(&self.selection, &self.format, self.level.level, &self.scripts)?,
+            crate::history_file::RecordedAnswer::Metrics,
+        )?;
         // One bad file takes nothing from the others, but it is not passed over either.
         failure.map_or(Ok(Outcome::Done), Err)
     }
@@ -152,7 +168,7 @@ impl Score {
             }
             Err(error) => fail(error.into()),
         };
-        if script_child::is_child() {
+        if script_child::is_script_child() {
             // Scripts have a limit of memory, and reading has none.
             for file in load(&selection, &options.needs(&selection)) {
                 let _limit = limit_memory();
@@ -195,6 +211,7 @@ impl Score {
         let reducers = selection::reducers(&self.reducer, |name| Ok(expressions.reducer(name)?))?;
         let human_labels = self.labels.load_one(&selection)?;
         let sources = selection::sources(&self.files, &selection)?;
-        Ok((Selection { sources, human_labels, reducers, cluster: self.cluster.clone(), ..selection }, options))
+        let (cluster, limits) = (self.cluster.clone(), self.limits.resolve()?);
+        Ok((Selection { sources, human_labels, reducers, cluster, limits, ..selection }, options))
     }
 }

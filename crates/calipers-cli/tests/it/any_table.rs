@@ -267,7 +267,7 @@ fn attempts_that_differ_in_a_column_of_another_name_are_noted() {
     let apart = [("A/0", 1.0, 2), ("A/0.7", 0.0, 2), ("B/0", 1.0, 2), ("B/0.7", 1.0, 2)];
     scores(settings, "r.csv", &["run=model+temperature"], &apart);
     // A seed, a choice and a word that only some samples share say nothing of what was tried.
-    folder.write("seeds.csv", rows("seed_name"));
+    folder.write("seeds.csv", rows("seed_name").replace(",en,", ",s-1,").replace(",de,", ",s-2,"));
     folder.write("answers.csv", "id,answer,score\n1,yes,1\n1,yes,0\n2,no,1\n2,yes,0\n3,no,1\n3,no,0\n");
     for arguments in
         [&["score", "seeds.csv"][..], &["score", "answers.csv"], &["score", "r.csv", "--where", "language=en"]]
@@ -296,10 +296,10 @@ fn items_of_lists_are_told_apart_by_their_names() {
 fn runs_of_one_file_are_compared() {
     let lines: String = (0..40)
         .flat_map(|id| [("new", u8::from(id % 4 == 0)), ("old", 1)].map(|(model, score)| (id, model, score)))
-        .map(|(id, model, score)| format!("{{\"task\": {id}, \"llm_name\": \"{model}\", \"ok\": {score}}}\n"))
+        .map(|(id, model, score)| format!("{{\"task\": {id}, \"tried_with\": \"{model}\", \"ok\": {score}}}\n"))
         .collect();
     let folder = Scratch::with("r.jsonl", lines);
-    let columns = ["--columns", "id=task,score=ok", "--by", "llm_name", "--json"];
+    let columns = ["--columns", "id=task,score=ok", "--by", "tried_with", "--json"];
     let report = json(&folder, &[&["compare", "r.jsonl"][..], &columns].concat());
     assert_eq!(report["provenance"]["runs"][0]["name"], "new");
     assert_eq!(report["comparisons"][0]["metrics"][0]["verdict"], "regressed");

@@ -169,7 +169,7 @@ fn the_manual_and_the_completions_have_every_option_of_the_help() {
             let is_option = |line: &&str| line.trim_start().starts_with('-') && !line.trim_start().starts_with("- ");
             let lines = help.lines().filter(is_option);
             let options: Vec<&str> =
-                lines.filter_map(|line| line.split("--").nth(1)?.split([' ', '.']).next()).collect();
+                lines.filter_map(|line| line.split("--").nth(1)?.split([' ', '.', '[']).next()).collect();
             assert!(options.contains(&"help"), "{help}");
             for option in options {
                 let written = if shell == "fish" { format!("-l {option}") } else { format!("--{option}") };

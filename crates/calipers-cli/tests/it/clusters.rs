@@ -158,26 +158,22 @@ fn attempts_of_one_sample_in_two_documents_are_refused() {
 }
 
 #[test]
-fn labels_and_clusters_leave_a_corrected_figure_without_an_interval() {
+fn a_rate_that_labels_correct_is_wider_with_clusters() {
     let folder = example();
     write(&folder, "labels.jsonl", (0..40).map(|id| json!({"id": id, "label": id * 7 % 10 % 2})));
-    let found = folder.json(&[
-        "score",
-        "run.jsonl",
-        "--json",
-        "--labels",
-        "labels.jsonl",
-        "--cluster",
-        "document",
-        "-m",
-        "corrected(accuracy())",
-        "-m",
-        "accuracy",
-    ]);
-    let corrected = figure(&found, "corrected");
-    assert!(corrected["value"].is_f64() && corrected["interval"].is_null(), "{corrected:#}");
-    assert!(corrected["caveats"].to_string().contains("no-clustered-interval"), "{corrected:#}");
-    assert_eq!(figure(&found, "accuracy")["interval"]["method"], "adjusted-cluster-t");
+    let score = |extra: &[&str]| {
+        let asked = ["score", "run.jsonl", "--json", "--labels", "labels.jsonl"];
+        let metrics = ["-m", "corrected(accuracy())", "-m", "accuracy"];
+        folder.json(&[&asked[..], &metrics, extra].concat())
+    };
+    let (alone, together) = (score(&[]), score(&["--cluster", "document"]));
+    let (alone, corrected) = (figure(&alone, "corrected"), figure(&together, "corrected"));
+    assert_eq!(corrected["value"], alone["value"]);
+    assert_eq!(corrected["interval"]["method"], "double-sampling");
+    let width =
+        |figure: &Value| figure["interval"]["upper"].as_f64().unwrap() - figure["interval"]["lower"].as_f64().unwrap();
+    assert!(width(corrected) > width(alone), "{corrected:#} {alone:#}");
+    assert_eq!(figure(&together, "accuracy")["interval"]["method"], "adjusted-cluster-t");
 }
 
 #[test]

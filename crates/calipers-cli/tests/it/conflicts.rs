@@ -6,8 +6,9 @@ use calipers_testing::{Scratch, text};
 use std::collections::BTreeSet;
 use std::process::Output;
 
-/// Every command that reads results, with `FILE` for the results; a command that begins to read needs a row here.
-const COMMANDS: [&[&str]; 14] = [
+/// Every command that reads results, with `FILE` for the results; a command that begins to read needs a row here. What is written
+/// for another command to answer from is followed by that command, after `&&`.
+const COMMANDS: [&[&str]; 18] = [
     &["score", "FILE"],
     &["score", "FILE", "--json"],
     &["score", "FILE", "-m", "accuracy"],
@@ -22,6 +23,28 @@ const COMMANDS: [&[&str]; 14] = [
     &["policy", "check", "policy.json", "--samples", "FILE"],
     &["convert", "FILE", "--to", "native", "--output", "-"],
     &["judge", "FILE", "--labels", "good.jsonl"],
+    &["fold", "FILE", "-m", "accuracy", "-o", "1.state", "--force", "&&", "merge", "1.state"],
+    &[
+        "fold",
+        "FILE",
+        "--for",
+        "gate",
+        "-p",
+        "policy.json",
+        "-o",
+        "2.state",
+        "--force",
+        "&&",
+        "merge",
+        "2.state",
+        "--gate",
+        "policy.json",
+    ],
+    &[
+        "fold", "FILE", "--for", "any", "-o", "3.state", "--force", "&&", "merge", "3.state", "-o", "4.state",
+        "--force", "&&", "score", "4.state",
+    ],
+    &["history", "add", "FILE", "--database", "h.db", "&&", "history", "show", "LAST", "--database", "h.db"],
 ];
 
 const POLICY: &str = r#"{"thresholds": {"blocking": {"pass_rate": 1}}}"#;
@@ -37,9 +60,39 @@ fn folder() -> Scratch {
     folder
 }
 
+/// Runs a command, and what follows it if it succeeds. What both say counts.
 fn run(folder: &Scratch, command: &[&str], file: &str) -> Output {
-    let arguments: Vec<&str> = command.iter().map(|word| if *word == "FILE" { file } else { word }).collect();
-    program::calipers().run_in(folder, &arguments)
+    let mut whole: Option<Output> = None;
+    for step in command.split(|word| *word == "&&") {
+        let last = if step.contains(&"LAST") { last_run(folder) } else { String::new() };
+        let place = |word: &&str| match *word {
+            "FILE" => file.to_owned(),
+            "LAST" => last.clone(),
+            word => word.to_owned(),
+        };
+        let arguments: Vec<String> = step.iter().map(place).collect();
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let output = program::calipers().run_in(folder, &arguments);
+        let is_over = !output.status.success();
+        whole = Some(match whole {
+            None => output,
+            Some(before) => Output {
+                status: output.status,
+                stdout: [before.stdout, output.stdout].concat(),
+                stderr: [before.stderr, output.stderr].concat(),
+            },
+        });
+        if is_over {
+            break;
+        }
+    }
+    whole.unwrap()
+}
+
+/// The key of the run that was added to the history last.
+fn last_run(folder: &Scratch) -> String {
+    let list = program::json(folder, &["history", "list", "--database", "h.db"]);
+    list["runs"][0]["key"].as_str().unwrap_or("none").to_owned()
 }
 
 fn said(output: &Output) -> String {
@@ -73,7 +126,9 @@ fn every_command_that_reads_is_in_the_table() {
             command.iter().take_while(is_name).copied().collect::<Vec<_>>().join(" ")
         })
         .collect();
-    assert!(reading.len() >= 7, "{reading:?}");
+    // A server does not end; it reads as `history add` does.
+    assert!(reading.remove("view"));
+    assert!(reading.len() >= 9, "{reading:?}");
     assert_eq!(tested, reading);
 }
 
@@ -312,8 +367,10 @@ fn what_is_unknown_or_too_much_is_kept_or_named() {
     folder_of("parquet", "models.parquet");
     for file in ["models.csv", "models.jsonl", "models.json", "models.parquet"] {
         let commands = if file == "models.csv" { &COMMANDS[..] } else { &COMMANDS[2..4] };
-        for command in commands {
-            let output = run(&folder, &[command, &["--columns", "run=prompt"][..]].concat(), file);
+        for command in commands.iter().filter(|command| command[0] != "history") {
+            let file_at = command.iter().position(|word| *word == "FILE").unwrap() + 1;
+            let (before, after) = command.split_at(file_at);
+            let output = run(&folder, &[before, &["--columns", "run=prompt"], after].concat(), file);
             let said = said(&output);
             // `good.jsonl` has no such column, which may be what is said first.
             let is_named = said.contains("`model` has several values for sample") || said.contains("`prompt`");
@@ -332,5 +389,54 @@ fn what_is_unknown_or_too_much_is_kept_or_named() {
         let output = run(&folder, command, "runs.jsonl");
         assert_eq!(output.status.code(), Some(2), "{command:?}: {}", said(&output));
         assert!(said(&output).contains("no run `c`"), "{command:?}: {}", said(&output));
+    }
+}
+
+#[test]
+fn what_was_tried_is_named_by_every_command_wherever_it_stands() {
+    let folder = folder();
+    let lines = |rest: &dyn Fn(usize) -> String| -> String {
+        (0..40)
+            .map(|row| format!("{{\"id\": \"q{}\", \"score\": {}, {}}}\n", row / 2, row % 2, rest(row % 2)))
+            .collect()
+    };
+    folder.write("metadata.jsonl", lines(&|way| format!("\"metadata\": {{\"temperature\": {way}}}")));
+    folder.write("config.jsonl", lines(&|way| format!("\"config\": {{\"temperature\": {way}}}")));
+    for file in ["metadata.jsonl", "config.jsonl"] {
+        for command in COMMANDS {
+            let output = run(&folder, command, file);
+            let said = said(&output).split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(said.contains("temperature") && said.contains("tells them apart"), "{command:?} on {file}: {said}");
+        }
+    }
+    // Files of two models are no attempts of one run either.
+    for model in ["a", "b"] {
+        let records: String =
+            (0..20).map(|id| format!("{{\"id\": \"q{id}\", \"score\": 1, \"model\": \"{model}\"}}\n")).collect();
+        folder.write(&format!("of_{model}.jsonl"), records);
+    }
+    for command in [
+        &["gate", "of_a.jsonl", "of_b.jsonl", "--policy", "policy.json"][..],
+        &["plan", "of_a.jsonl", "of_b.jsonl", "--half-width", "0.1"],
+        &["score", "of_a.jsonl", "of_b.jsonl", "--attempts-from", "files"],
+        &["policy", "check", "policy.json", "--samples", "of_a.jsonl", "of_b.jsonl"],
+    ] {
+        let output = program::calipers().run_in(&folder, command);
+        let said = said(&output);
+        assert_eq!(output.status.code(), Some(2), "{command:?}: {said}");
+        let is_named =
+            said.contains("of_a.jsonl and of_b.jsonl") && said.contains("two values of `model`: `a` and `b`");
+        assert!(is_named || command[0] == "policy" && said.contains("unexpected argument"), "{command:?}: {said}");
+    }
+    // Two models are two runs: what needs one says so.
+    let model = |way: usize| ["a", "b"][way];
+    folder.write("models.jsonl", lines(&|way| format!("\"args\": {{\"model_name\": \"{}\"}}", model(way))));
+    for command in COMMANDS {
+        let output = run(&folder, command, "models.jsonl");
+        let said = said(&output);
+        let is_apart = said.contains("args.model_name") || said.contains("2 runs");
+        assert!(is_apart, "{command:?}: {said}");
+        let figure = text(&run(&folder, &["score", "FILE", "--json"], "models.jsonl").stdout);
+        assert!(!figure.contains("\"value\": 0.5,"), "{figure}");
     }
 }

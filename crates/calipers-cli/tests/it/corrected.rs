@@ -106,16 +106,40 @@ fn a_gate_passes_fails_and_is_undecided_by_labels() {
 }
 
 #[test]
-fn a_gate_does_not_bound_what_its_bound_does_not_allow_for() {
+fn a_gate_allows_for_clusters_weights_and_looks_but_not_for_grades_at_any_look() {
     let folder = example();
-    write_records(&folder, "run.jsonl", (0..200).map(|n| json!({"id": n, "score": judge(n), "document": n / 10})));
-    for extra in [r#""cluster": "document", "confidence": "95%""#, r#""confidence": {"level": "95%", "looks": "any"}"#]
-    {
-        folder.write("policy.json", format!(r#"{{"thresholds": {{"blocking": {{"corrected": "40%"}}}}, {extra}}}"#));
+    let any_look = r#""confidence": {"level": "95%", "looks": "any"}"#;
+    let gate = |threshold: &str, extra: &str| {
+        folder.write(
+            "policy.json",
+            format!(r#"{{"thresholds": {{"blocking": {{"corrected": "{threshold}"}}}}, {extra}}}"#),
+        );
         let ran = folder.calipers(&["gate", "run.jsonl", "--labels", "labels.jsonl", "--policy", "policy.json"]);
-        assert_eq!(ran.status.code(), Some(3), "{}", text(&ran.stdout));
-        assert!(text(&ran.stdout).contains("does not allow for"), "{}", text(&ran.stdout));
+        (ran.status.code(), text(&ran.stdout))
+    };
+    let record = |n: usize| {
+        let category = if n.is_multiple_of(3) { "heavy" } else { "light" };
+        json!({"id": n, "score": judge(n), "document": n / 5, "category": category})
+    };
+    write_records(&folder, "run.jsonl", (0..200).map(record));
+    for extra in [
+        r#""cluster": "document", "confidence": "95%""#,
+        r#""weights": {"by_category": {"heavy": 2}}, "confidence": "95%""#,
+        r#""cluster": "document", "weights": {"by_category": {"heavy": 2}}, "confidence": "95%""#,
+        any_look,
+    ] {
+        // People pass about two of three: 20 % is met, 99 % is missed, and 65 % is open.
+        for (threshold, code) in [("20%", 0), ("99%", 1), ("65%", 3)] {
+            let (found, out) = gate(threshold, extra);
+            assert_eq!(found, Some(code), "{extra}, {threshold}: {out}");
+        }
     }
+    let graded = |n: usize| json!({"id": n, "score": 0.05 + 0.9 * f64::from(judge(n))});
+    write_records(&folder, "run.jsonl", (0..200).map(graded));
+    let (code, out) = gate("20%", any_look);
+    assert_eq!(code, Some(3), "{out}");
+    let out = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(out.contains("does not allow for any number of looks at graded scores; look once"), "{out}");
 }
 
 #[test]

@@ -35,6 +35,27 @@ fn more_memory_than_allowed_is_an_error_with_advice() {
 }
 
 #[test]
+fn a_table_is_measured_while_it_is_read() {
+    use std::fmt::Write;
+    let mut lines = String::new();
+    (0..1_000_000u32).for_each(|id| writeln!(lines, "{{\"id\":{id},\"score\":{}}}", u8::from(id % 3 != 0)).unwrap());
+    let folder = Scratch::with("rows.jsonl", lines);
+    let output = program::calipers().run_in(&folder, &["convert", "rows.jsonl", "-o", "rows.parquet"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let score = |arguments: &[&str]| {
+        program::calipers().run_in(&folder, &[&["score", "rows.parquet", "--memory", "64MB"], arguments].concat())
+    };
+    let output = score(&[]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("1,000,000"), "{}", text(&output.stdout));
+    // What needs all rows at once does not fit.
+    assert_eq!(score(&["--missing", "failed"]).status.code(), Some(2));
+    let output = score(&["-m", "accuracy"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("of memory for their stack"), "{}", text(&output.stderr));
+}
+
+#[test]
 fn a_limit_that_the_process_was_started_with_holds_too() {
     let folder = Scratch::with("large.jsonl", record(200));
     let program = program::calipers();

@@ -57,6 +57,7 @@ fn every_caveat() -> Vec<Caveat> {
         Caveat::IgnoresClusters { key: "passage".into() },
         Caveat::NoClusteredInterval { key: "passage".into() },
         Caveat::OpenInterval { fields: vec!["cost_usd".into()], lower: true, upper: false },
+        Caveat::ExceededLimit { name: "cost_usd".into(), lower: true, upper: false },
         Caveat::SamplesAlone { key: "passage".into(), samples: 3 },
         Caveat::MeanOfErrors { stratified: Some(0.1) },
         Caveat::MeanOfErrors { stratified: None },
@@ -134,6 +135,7 @@ fn kind(caveat: &Caveat) -> &'static str {
         | Caveat::IgnoresClusters { .. }
         | Caveat::NoClusteredInterval { .. }
         | Caveat::OpenInterval { .. }
+        | Caveat::ExceededLimit { .. }
         | Caveat::SamplesAlone { .. }
         | Caveat::MeanOfErrors { .. }
         | Caveat::OutsideUnit { .. }

@@ -157,14 +157,16 @@ fn labels_get_a_number_on_the_command_line() {
 #[track_caller]
 fn defused(arguments: &[&str], wanted: &str) {
     let start = Instant::now();
-    let output = score(&[&["--script-time", "3"], arguments].concat());
+    // A script that fills its memory slowly needs time for it, also on a machine that is busy.
+    let seconds = if wanted.contains("memory") { "30" } else { "3" };
+    let output = score(&[&["--script-time", seconds], arguments].concat());
     let message = text(&output.stderr);
     let arguments: Vec<String> = arguments.iter().map(|one| one.chars().take(60).collect()).collect();
     assert_eq!(output.status.code(), Some(2), "{arguments:?}: {message}");
     assert!(message.starts_with("error: "), "{arguments:?}: {message}");
     assert!(message.contains(wanted), "{arguments:?}: {message}");
     assert!(!message.contains("panicked") && !message.contains("memory allocation of"), "{arguments:?}: {message}");
-    assert!(start.elapsed() < Duration::from_secs(20), "{arguments:?} took {:?}", start.elapsed());
+    assert!(start.elapsed() < Duration::from_secs(40), "{arguments:?} took {:?}", start.elapsed());
 }
 
 #[test]

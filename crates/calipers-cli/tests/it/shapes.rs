@@ -357,7 +357,7 @@ fn what_is_not_read_is_named_with_what_to_do() {
     for (name, content, words) in [
         ("r.db", &b"SQLite format 3\0"[..], "sqlite3 -header -csv r.db 'select * from TABLE' > results.csv"),
         ("r.xlsx", b"PK\x03\x04", "save its sheet as CSV"),
-        ("r.feather", b"ARROW1\0\0", "write the table as Parquet"),
+        ("r.feather", b"FEA1\0\0", "write the table as Parquet"),
         ("r.pkl", b"\x80\x04\x95", "write its records as JSON Lines"),
         ("plain.csv", b"q1,1\nq2,0\nq3,1\n", "`--columns 'id=column 1,score=column 2'`"),
         ("r.yaml", b"- id: a\n  score: 1\n", "yq -o=json . r.yaml > results.json"),

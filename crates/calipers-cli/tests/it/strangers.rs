@@ -5,30 +5,30 @@ use calipers_testing::{Scratch, text};
 use serde_json::{Value as Json, json};
 
 /// Seven of ten are right.
-const RIGHT: [u8; 10] = [1, 0, 1, 1, 0, 1, 0, 1, 1, 1];
+pub(crate) const RIGHT: [u8; 10] = [1, 0, 1, 1, 0, 1, 0, 1, 1, 1];
 
-fn rows(header: &str, row: impl Fn(usize, u8) -> String) -> String {
+pub(crate) fn rows(header: &str, row: impl Fn(usize, u8) -> String) -> String {
     let rows: String = RIGHT.iter().enumerate().map(|(id, right)| row(id, *right) + "\n").collect();
     format!("{header}\n{rows}")
 }
 
-fn list(item: impl Fn(usize, u8) -> Json) -> Json {
+pub(crate) fn list(item: impl Fn(usize, u8) -> Json) -> Json {
     Json::from(RIGHT.iter().enumerate().map(|(id, right)| item(id, *right)).collect::<Vec<_>>())
 }
 
-fn records(item: impl Fn(usize, u8) -> Json) -> String {
+pub(crate) fn records(item: impl Fn(usize, u8) -> Json) -> String {
     RIGHT.iter().enumerate().map(|(id, right)| format!("{}\n", item(id, *right))).collect()
 }
 
-fn map(entry: impl Fn(usize, u8) -> (String, Json)) -> Json {
+pub(crate) fn map(entry: impl Fn(usize, u8) -> (String, Json)) -> Json {
     Json::Object(RIGHT.iter().enumerate().map(|(id, right)| entry(id, *right)).collect())
 }
 
-fn is(right: u8) -> bool {
+pub(crate) fn is(right: u8) -> bool {
     right == 1
 }
 
-fn word(right: u8, words: [&'static str; 2]) -> &'static str {
+pub(crate) fn word(right: u8, words: [&'static str; 2]) -> &'static str {
     words[usize::from(right)]
 }
 
@@ -44,14 +44,14 @@ fn figures(output: &[u8]) -> Vec<(f64, u64)> {
     report["runs"].as_array().expect("runs").iter().map(of).collect()
 }
 
-fn score(folder: &Scratch, file: &str, flags: &[&str]) -> Result<Vec<(f64, u64)>, String> {
+pub(crate) fn score(folder: &Scratch, file: &str, flags: &[&str]) -> Result<Vec<(f64, u64)>, String> {
     let output = calipers().run_in(folder, &[&["score", file, "--json"], flags].concat());
     if output.status.success() { Ok(figures(&output.stdout)) } else { Err(text(&output.stderr)) }
 }
 
 /// What an error proposes to add to the command.
 #[track_caller]
-fn advice(error: &str) -> Vec<String> {
+pub(crate) fn advice(error: &str) -> Vec<String> {
     let start = error.find("with `--").unwrap_or_else(|| panic!("no advice in: {error}")) + "with `".len();
     let written = &error[start..];
     let written = &written[..written.rfind('`').expect("a closing quote")];
@@ -60,7 +60,7 @@ fn advice(error: &str) -> Vec<String> {
 }
 
 /// A shape, and what it gives: at once, or after following the advice of its error.
-struct Shape {
+pub(crate) struct Shape {
     name: &'static str,
     content: String,
     /// What the error proposes; none where there is no error.
@@ -68,16 +68,21 @@ struct Shape {
     want: Vec<(f64, u64)>,
 }
 
-fn at_once(name: &'static str, content: impl ToString, want: &[(f64, u64)]) -> Shape {
+pub(crate) fn at_once(name: &'static str, content: impl ToString, want: &[(f64, u64)]) -> Shape {
     Shape { name, content: content.to_string(), advice: None, want: want.to_vec() }
 }
 
-fn with_advice(name: &'static str, content: impl ToString, advice: &'static str, want: &[(f64, u64)]) -> Shape {
+pub(crate) fn with_advice(
+    name: &'static str,
+    content: impl ToString,
+    advice: &'static str,
+    want: &[(f64, u64)],
+) -> Shape {
     Shape { name, content: content.to_string(), advice: Some(advice), want: want.to_vec() }
 }
 
 #[track_caller]
-fn check(shapes: Vec<Shape>) {
+pub(crate) fn check(shapes: Vec<Shape>) {
     for Shape { name, content, advice: wanted, want } in shapes {
         let folder = Scratch::with(name, content);
         match (score(&folder, name, &[]), wanted) {
@@ -98,7 +103,7 @@ fn check(shapes: Vec<Shape>) {
     }
 }
 
-const SEVEN: &[(f64, u64)] = &[(0.7, 10)];
+pub(crate) const SEVEN: &[(f64, u64)] = &[(0.7, 10)];
 
 #[test]
 fn exports_of_platforms() {
@@ -225,6 +230,12 @@ fn lists_of_scores_that_have_names_are_no_attempts() {
 #[test]
 fn tables_in_other_languages() {
     check(vec![
+        with_advice(
+            "frage.csv",
+            rows("Frage;Punkte", |id, right| format!("f{id};{right},0")),
+            "id=Frage,score=Punkte",
+            SEVEN,
+        ),
         with_advice(
             "fragen.csv",
             rows("Frage-ID;Korrekt", |id, right| format!("F{id};{}", word(right, ["Nein", "Ja"]))),
@@ -466,6 +477,170 @@ fn layouts_of_tables() {
 }
 
 #[test]
+fn ids_that_two_columns_make_together_are_proposed() {
+    let both = |row: &dyn Fn(&str, usize, u8) -> String| -> String {
+        ["a", "b"]
+            .iter()
+            .flat_map(|part| RIGHT.iter().enumerate().map(move |(id, right)| row(part, id, *right)))
+            .collect()
+    };
+    check(vec![
+        with_advice(
+            "subjects.csv",
+            "subject,number,correct\n".to_owned() + &both(&|part, id, right| format!("{part},{id},{right}\n")),
+            "id=subject+number,score=correct",
+            &[(0.7, 20)],
+        ),
+        // A model and a seed tell attempts apart, and are no part of the id.
+        with_advice(
+            "prompts.csv",
+            "prompt,model,passed\n".to_owned() + &both(&|part, id, right| format!("p{id},{part},{right}\n")),
+            "id=prompt,score=passed",
+            &[(0.7, 10), (0.7, 10)],
+        ),
+        with_advice(
+            "seeds.jsonl",
+            both(&|part, id, right| {
+                format!("{}\n", json!({"task": format!("t{id}"), "seed": part.len(), "llm": part, "solved": is(right)}))
+            }),
+            "id=task,score=solved",
+            &[(0.7, 10), (0.7, 10)],
+        ),
+    ]);
+}
+
+#[test]
+fn runs_around_lists_of_records_are_proposed() {
+    let questions = || list(|id, right| json!({"qid": format!("q{id}"), "correct": is(right)}));
+    let flipped = || list(|id, right| json!({"qid": format!("q{id}"), "correct": !is(right)}));
+    let two = &[(0.7, 10), (0.3, 10)];
+    check(vec![
+        with_advice(
+            "config.json",
+            json!([{"config": {"model": "a"}, "results": questions()}, {"config": {"model": "b"}, "results": flipped()}]),
+            "records=results,id=qid,run=^config.model,score=correct",
+            two,
+        ),
+        with_advice(
+            "names.json",
+            json!({"systems": [{"name": "a", "answers": questions()}, {"name": "b", "answers": flipped()}]}),
+            "records=systems[].answers,id=qid,run=^name,score=correct",
+            two,
+        ),
+    ]);
+    // What is typed without the run is not pooled without a word.
+    let folder = Scratch::with(
+        "names.json",
+        json!({"systems": [{"name": "a", "answers": questions()}, {"name": "b", "answers": flipped()}]}).to_string(),
+    );
+    let flags = ["score", "names.json", "--columns", "records=systems[].answers,id=qid,score=correct"];
+    let said = text(&calipers().run_in(&folder, &flags).stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("`run=^name` tells them apart"), "{said}");
+    let by_key = json!({"a": {"q1": 1, "q2": 1, "q3": 0}, "b": {"q1": 0, "q2": 0, "q3": 0}});
+    let folder = Scratch::with("keys.json", by_key.to_string());
+    let said = text(&calipers().run_in(&folder, &["score", "keys.json", "--columns", "records=*.*"]).stdout);
+    assert!(said.contains("`run=^@key`"), "{said}");
+}
+
+#[test]
+fn parts_of_a_sample_are_no_samples() {
+    let rubric = |right: u8| json!([{"name": "clear", "score": right}, {"name": "right", "score": 1}]);
+    let results = json!({"results": list(|id, right| json!({"id": format!("q{id}"), "rubric": rubric(right)}))});
+    check(vec![with_advice("rubric.json", results, "records=results,id=id,score.*=rubric[name].score", SEVEN)]);
+}
+
+#[test]
+fn answers_beside_the_right_ones_are_compared() {
+    let pair = |right: u8| word(right, ["B", "A"]);
+    check(vec![
+        with_advice(
+            "gold.csv",
+            rows("id,answer,gold", |id, right| format!("q{id},{},A", pair(right))),
+            "id=id,predicted=answer,actual=gold",
+            SEVEN,
+        ),
+        with_advice(
+            "labels.tsv",
+            rows("qid\tlabel\tpred", |id, right| format!("q{id}\t1\t{right}")),
+            "id=qid,predicted=pred,actual=label",
+            SEVEN,
+        ),
+        at_once("native.jsonl", records(|id, right| json!({"id": id, "predicted": pair(right), "actual": "A"})), SEVEN),
+    ]);
+    let native = records(|id, right| json!({"id": id, "predicted": pair(right), "actual": "A"}));
+    let folder = Scratch::with("native.jsonl", native);
+    folder.write("policy.json", r#"{"thresholds": {"blocking": {"accuracy": 60}}}"#);
+    let note = "an answer counts as correct where `predicted` equals `actual`";
+    for arguments in [
+        &["score", "native.jsonl", "-m", "accuracy"][..],
+        &["gate", "native.jsonl", "--policy", "policy.json"],
+        &["plan", "native.jsonl", "--half-width", "0.1"],
+        &["compare", "native.jsonl", "native.jsonl"],
+    ] {
+        let output = calipers().run_in(&folder, arguments);
+        let said = text(&output.stdout) + &text(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}: {said}");
+        assert!(said.contains(note), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
+fn columns_of_models_are_runs() {
+    let marks = |right: u8| word(right, ["✗", "✓"]);
+    let wide = rows("Question,GPT-4,Claude 3", |id, right| format!("q{id},{},{}", marks(right), marks(1 - right)));
+    let names: Vec<String> = (0..9).map(|model| format!("m{model}")).collect();
+    let many = rows(&format!("id,{}", names.join(",")), |id, right| format!("q{id}{}", format!(",{right}").repeat(9)));
+    check(vec![
+        with_advice("marks.csv", wide, "id=Question,score={GPT-4,Claude 3},run=*", &[(0.7, 10), (0.3, 10)]),
+        with_advice("many.csv", many, "id=id,score=*,run=*", &[(0.7, 10); 9]),
+        with_advice(
+            "attempts.jsonl",
+            records(|id, right| json!({"id": id, "scores": [right, right]})),
+            "score=scores[]",
+            SEVEN,
+        ),
+    ]);
+}
+
+#[test]
+fn rows_about_models_are_no_samples() {
+    let folder = Scratch::with("board.csv", "model,mmlu,gsm8k\na,0.86,0.92\nb,0.84,0.90\nc,0.81,0.5\n");
+    let error = score(&folder, "board.csv", &[]).expect_err("figures of models");
+    assert!(error.contains("each row is about a `model`, not about a sample"), "{error}");
+}
+
+#[test]
+fn two_lines_of_names_are_refused() {
+    let table = rows("model,a,a,b,b\nmetric,acc,f1,acc,f1", |id, right| format!("q{id},{right},0.5,1,0.5"));
+    let folder = Scratch::with("two.csv", table);
+    let error = score(&folder, "two.csv", &[]).expect_err("two headers");
+    assert!(error.contains("the second line seems to hold names too"), "{error}");
+}
+
+#[test]
+fn a_metric_without_anything_to_measure_is_an_error_with_advice() {
+    let folder = Scratch::with("rated.csv", rows("id,rating", |id, right| format!("q{id},{right}")));
+    for metric in ["accuracy", "mean", "stderr"] {
+        let error = score(&folder, "rated.csv", &["-m", metric]).expect_err("no score");
+        assert_eq!(advice(&error)[1], "id=id,score=rating", "{error}");
+    }
+}
+
+#[test]
+fn parts_of_a_whole_are_shares() {
+    for (name, of) in [("slash.csv", "/"), ("words.csv", " out of "), ("of.csv", " of ")] {
+        let folder = Scratch::with(name, rows("id,score", |id, right| format!("q{id},{}{of}5", 5 * right)));
+        assert_eq!(score(&folder, name, &[]), Ok(SEVEN.to_vec()), "{name}");
+        let said = text(&calipers().run_in(&folder, &["score", name]).stdout);
+        assert!(said.contains("parts of a whole were read"), "{said}");
+    }
+    for wrong in ["6/5", "1/0", "a/5", "1/2/3"] {
+        let folder = Scratch::with("x.csv", format!("id,score\n1,1\n2,{wrong}\n"));
+        assert!(score(&folder, "x.csv", &[]).expect_err(wrong).contains("is not a number or a known label"));
+    }
+}
+
+#[test]
 fn a_summary_below_a_table_is_no_sample() {
     for (name, last) in [("mean.csv", "Average,0.7"), ("sum.csv", "Total,7"), ("share.csv", "OVERALL,70%")] {
         let folder =
@@ -483,7 +658,12 @@ fn a_summary_below_a_table_is_no_sample() {
 
 #[test]
 fn a_header_below_a_title_is_found() {
-    for (name, above) in [("title.csv", "Results of March,,\n,,\n"), ("groups.csv", "Model A,,\n")] {
+    for (name, above) in [
+        ("title.csv", "Results of March,,\n,,\n"),
+        ("groups.csv", "Model A,,\n"),
+        ("text.csv", "Results of March\n\n"),
+        ("comment.csv", "# exported, by hand\n"),
+    ] {
         let table =
             rows("Question ID,Subject,Is Correct", |id, right| format!("q{id},law,{}", word(right, ["No", "Yes"])));
         let folder = Scratch::with(name, format!("{above}{table}"));

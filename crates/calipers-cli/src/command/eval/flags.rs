@@ -163,6 +163,10 @@ pub(crate) struct Eval {
     #[arg(long, requires = "gate")]
     pub(crate) stop_when_decided: bool,
 
+    #[cfg(feature = "view")]
+    #[command(flatten)]
+    pub(crate) history: crate::history_file::HistoryFlag,
+
     /// The time limit for a call of a function in the task file
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     pub(crate) script_time: u64,

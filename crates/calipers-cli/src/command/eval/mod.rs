@@ -16,13 +16,15 @@ use crate::expressions::Expressions;
 use crate::failure::Failure;
 use crate::flag_hints::quote_argument;
 use crate::flags::ScriptFlags;
+#[cfg(feature = "view")]
+use crate::history_file::{HistoryFlag, RecordedAnswer};
 use crate::judging::Judging;
 use crate::policy_file::PolicyFile;
 use crate::script_child;
 use crate::terminal::{allow_closed_pipe, note, print_json, print_text, say, screen};
 use calipers::eval::{EarlyStopper, Evaluation, Look, RunSoFar};
 use calipers::gate::{GateOptions, GateReport};
-use calipers::io::{EvalLog, LoadedPolicy, ResumedLog};
+use calipers::io::{EvalLog, LoadedPolicy, ResumedLog, is_address};
 use calipers::plan::{Report, Seed};
 use calipers::render::{gate_json, gate_text, results_json, results_text};
 use calipers::run::{RunStatus, adopt_orphans, end_orphans};
@@ -48,6 +50,9 @@ impl Eval {
 
     /// Runs, prints the metrics, and returns the verdict of the policy if there is one. `python` loads tasks in Python.
     pub(crate) fn run(self, python: Option<&PythonLoader<'_>>) -> Result<Outcome, Failure> {
+        // A log that is resumed may say that its run was begun elsewhere.
+        #[cfg(feature = "view")]
+        let folder = std::env::current_dir().unwrap_or_default();
         let (begun, resumed) = match self.resume.as_deref() {
             Some(path) => self.resume(path).map(|(begun, log)| (begun, Some(log)))?,
             None => (None, None),
@@ -55,11 +60,15 @@ impl Eval {
         // Where the log is trusted, the run has the options of its log; only the way it is shown is chosen here.
         let flags = begun.as_deref().unwrap_or(&self);
         let shown = ShownAs { json: self.json, typed: &self };
+        #[cfg(feature = "view")]
+        let recorder = RunRecorder::new(&self, flags, folder)?;
         let Some(policy) = &flags.gate else {
             let prepared = setup::prepare(flags, python)?;
             let runs_programs = prepared.runs_programs();
             let done = evaluate(flags, prepared, resumed, &shown, &mut |_| None)?;
             allow_closed_pipe(shown.print_results(&done))?;
+            #[cfg(feature = "view")]
+            recorder.record(&done, RecordedAnswer::Metrics)?;
             shown.finish(&done, runs_programs)?;
             return Ok(Outcome::Done);
         };
@@ -79,6 +88,8 @@ impl Eval {
             let done = evaluate(flags, prepared, resumed, &shown, &mut look)?;
             let report = stopper.settle(judging.judge(&done.to_loaded_run(), policy, options)?);
             shown.print_verdict(&done, &report)?;
+            #[cfg(feature = "view")]
+            recorder.record(&done, RecordedAnswer::Verdict(&report))?;
             shown.finish(&done, runs_programs)?;
             Ok(report.verdict)
         })?;
@@ -88,7 +99,10 @@ impl Eval {
     /// A log to go on with, and the options that it was begun with if they are taken from it.
     fn resume(&self, path: &str) -> Result<(Option<Box<Self>>, ResumedLog), Failure> {
         // The folder may change below, and the log stays where it is.
-        let place = std::path::absolute(path).unwrap_or_else(|_| path.into());
+        let place = match is_address(path) {
+            true => path.into(),
+            false => std::path::absolute(path).unwrap_or_else(|_| path.into()),
+        };
         let log = EvalLog::resume(&place)?;
         if self.task.is_some() || self.replay.is_some() {
             return Ok((None, log));
@@ -110,6 +124,7 @@ impl Eval {
         Ok(Judging {
             cluster: &[],
             looks: None,
+            lists_scenarios: true,
             policy,
             expressions: Expressions::load(scripts, selection.labels.clone())?,
             selection,
@@ -117,6 +132,29 @@ impl Eval {
             baseline: self.baseline.as_deref(),
             version: self.for_version.as_deref(),
         })
+    }
+}
+
+/// Puts a run into a history, if that is asked for.
+#[cfg(feature = "view")]
+struct RunRecorder<'a> {
+    flag: &'a HistoryFlag,
+    /// Where the command was typed, and the paths in it begin.
+    folder: std::path::PathBuf,
+}
+
+#[cfg(feature = "view")]
+impl<'a> RunRecorder<'a> {
+    /// Fails before anything runs if nothing could be recorded.
+    fn new(typed: &'a Eval, flags: &'a Eval, folder: std::path::PathBuf) -> Result<Self, Failure> {
+        let flag = if typed.history.is_set() { &typed.history } else { &flags.history };
+        flag.check(typed.resume.as_ref().or(Some(&flags.log_dir)))?;
+        Ok(Self { flag, folder })
+    }
+
+    fn record(&self, done: &Evaluation, answer: RecordedAnswer<'_>) -> Result<(), Failure> {
+        let log = self.folder.join(&done.log).display().to_string();
+        self.flag.record(&[log], &Selection::default(), answer)
     }
 }
 
