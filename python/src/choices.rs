@@ -3,8 +3,9 @@
 use crate::failure::Failure;
 use calipers::data::{Labels, MissingRule, PassRule, Value};
 use calipers::io::{Columns, ColumnsError};
-use calipers::plan::Seed;
+use calipers::plan::{Seed, ValueLimits};
 use calipers::{AttemptsFrom, Selection};
+use calipers_cli::{LimitMistake, read_limit};
 use pyo3::prelude::*;
 
 /// What every question about results shares, as the package has normalised it.
@@ -23,6 +24,7 @@ pub(crate) struct Choices {
     attempts_from: Option<String>,
     level: f64,
     cluster: Vec<String>,
+    limits: Vec<String>,
     load: Vec<String>,
     script_time: u64,
 }
@@ -97,13 +99,26 @@ impl Choices {
             reducers: None,
             pass_threshold: pass_threshold.transpose().map_err(|error: calipers::Error| Failure::from(error))?,
             cluster: self.cluster,
+            limits: limits(&self.limits)?,
             human_labels: None,
             missing,
             level: self.level,
             seed: Seed(self.seed),
+            is_part: false,
             scripts: self.load,
         })
     }
+}
+
+/// The limits that were stated, each as `cost_usd=2` or `judge=1..5`.
+fn limits(given: &[String]) -> Result<ValueLimits, Failure> {
+    let limit = |written: &String| {
+        read_limit(written).map_err(|LimitMistake { what, hint }| {
+            let hint = hint.unwrap_or_else(|| "write `limits={\"cost_usd\": 2, \"judge\": (1, 5)}`".to_owned());
+            Failure::usage(format!("`limits`: `{written}` {what}"), hint)
+        })
+    };
+    Ok(ValueLimits::new(given.iter().map(limit).collect::<Result<Vec<_>, _>>()?)?)
 }
 
 /// The failure for a choice that there is not.

@@ -4,15 +4,15 @@ use crate::calls::guard;
 use crate::failure::Failure;
 use arrow_array::cast::AsArray;
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray};
-use arrow_schema::{DataType, Field, Schema};
-use calipers::io;
+use arrow_schema::{DataType, Field, FieldRef, Schema};
+use calipers::io::{self, duration_column};
 use calipers::{Selection, find_sources};
 use numpy::{PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyCapsule, PyDict, PyFloat, PyInt, PyList, PyString};
-use pyo3_arrow::PyChunkedArray;
+use pyo3_arrow::{PyArray, PyChunkedArray};
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -21,6 +21,8 @@ use std::sync::Arc;
 #[pyclass(frozen, module = "calipers._core")]
 pub(crate) struct Source {
     origin: Origin,
+    /// Keys of records that were durations before they became text.
+    durations: Vec<String>,
 }
 
 enum Origin {
@@ -35,13 +37,14 @@ impl Source {
     /// A file, a folder or a pattern.
     #[staticmethod]
     fn path(name: String) -> Self {
-        Self { origin: Origin::Name(name) }
+        Self { origin: Origin::Name(name), durations: Vec::new() }
     }
 
-    /// The content of a file.
+    /// The content of a file, of which these keys were durations.
     #[staticmethod]
-    fn bytes(name: String, content: &Bound<'_, PyBytes>) -> Self {
-        Self { origin: Origin::Here(io::Source::bytes(name, content.as_bytes())) }
+    #[pyo3(signature = (name, content, durations = Vec::new()))]
+    fn bytes(name: String, content: &Bound<'_, PyBytes>, durations: Vec<String>) -> Self {
+        Self { origin: Origin::Here(io::Source::bytes(name, content.as_bytes())), durations }
     }
 
     /// A table or a column of scores that exports an Arrow stream.
@@ -50,10 +53,12 @@ impl Source {
         guard(data.py(), || Self::from_stream(name, data))
     }
 
-    /// Columns by name, each a list or an array of numpy. Nothing if a column holds values of several kinds, or nested ones.
+    /// Columns by name, each a list or an array of numpy; these are durations in milliseconds. Nothing if a column holds values of several
+    /// kinds, or nested ones.
     #[staticmethod]
-    fn columns(name: String, columns: &Bound<'_, PyDict>) -> PyResult<Option<Self>> {
-        guard(columns.py(), || Self::from_columns(name, columns))
+    #[pyo3(signature = (name, columns, durations = Vec::new()))]
+    fn columns(name: String, columns: &Bound<'_, PyDict>, durations: Vec<String>) -> PyResult<Option<Self>> {
+        guard(columns.py(), || Self::from_columns(name, columns, &durations))
     }
 
     /// What messages call it.
@@ -72,10 +77,12 @@ impl Source {
 
 impl Source {
     fn from_stream(name: String, data: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let capsule = data.call_method0(intern!(data.py(), "__arrow_c_stream__"))?;
-        let (chunks, field) = PyChunkedArray::from_arrow_pycapsule(capsule.cast::<PyCapsule>()?)?.into_inner();
+        let (chunks, field) = arrays(data)?;
         let batches = match field.data_type() {
             DataType::Struct(fields) => {
+                if let Some(place) = chunks.iter().position(|chunk| chunk.null_count() > 0) {
+                    return Err(PyValueError::new_err(format!("a row of part {} of the table is null", place + 1)));
+                }
                 let mut batches: Vec<RecordBatch> =
                     chunks.iter().map(|chunk| RecordBatch::from(chunk.as_struct())).collect();
                 if batches.is_empty() {
@@ -85,10 +92,15 @@ impl Source {
             }
             _ => scores(chunks)?,
         };
-        Ok(Self { origin: Origin::Here(io::Source::table(name, batches)) })
+        Ok(Self::of_table(name, batches))
     }
 
-    fn from_columns(name: String, columns: &Bound<'_, PyDict>) -> PyResult<Option<Self>> {
+    fn of_table(name: String, batches: impl IntoIterator<Item = RecordBatch>) -> Self {
+        // Columns of a table know themselves that they are durations.
+        Self { origin: Origin::Here(io::Source::table(name, batches)), durations: Vec::new() }
+    }
+
+    fn from_columns(name: String, columns: &Bound<'_, PyDict>, durations: &[String]) -> PyResult<Option<Self>> {
         let mut fields: Vec<(String, ArrayRef)> = Vec::new();
         for (name, column) in columns {
             let Some(array) = array(&column)? else { return Ok(None) };
@@ -104,11 +116,27 @@ impl Source {
             );
             return Err(PyValueError::new_err(what));
         }
+        let field = |(name, array): &(String, ArrayRef)| match durations.contains(name) {
+            true => duration_column(name),
+            false => Field::new(name, array.data_type().clone(), true),
+        };
+        let schema = Schema::new(fields.iter().map(field).collect::<Vec<_>>());
+        let arrays: Vec<ArrayRef> = fields.into_iter().map(|(_, array)| array).collect();
         let batch =
-            RecordBatch::try_from_iter_with_nullable(fields.into_iter().map(|(name, array)| (name, array, true)))
-                .map_err(|error| PyValueError::new_err(error.to_string()))?;
-        Ok(Some(Self { origin: Origin::Here(io::Source::table(name, [batch])) }))
+            RecordBatch::try_new(Arc::new(schema), arrays).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        Ok(Some(Self::of_table(name, [batch])))
     }
+}
+
+/// The parts of a table or a column, and what they hold.
+fn arrays(data: &Bound<'_, PyAny>) -> PyResult<(Vec<ArrayRef>, FieldRef)> {
+    if let Some(export) = data.getattr_opt(intern!(data.py(), "__arrow_c_stream__"))? {
+        return Ok(PyChunkedArray::from_arrow_pycapsule(export.call0()?.cast::<PyCapsule>()?)?.into_inner());
+    }
+    let capsules = data.call_method0(intern!(data.py(), "__arrow_c_array__"))?;
+    let (schema, array) = capsules.extract::<(Bound<'_, PyCapsule>, Bound<'_, PyCapsule>)>()?;
+    let (array, field) = PyArray::from_arrow_pycapsule(&schema, &array)?.into_inner();
+    Ok((vec![array], field))
 }
 
 /// The sources that were given, and what to know about them.
@@ -116,6 +144,8 @@ impl Source {
 pub(crate) struct Given {
     pub(crate) names: Vec<String>,
     sources: Vec<Origin>,
+    /// Keys of records that were durations.
+    durations: Vec<String>,
 }
 
 impl Clone for Origin {
@@ -132,6 +162,7 @@ impl Given {
         Self {
             names: sources.iter().map(|source| source.name().to_owned()).collect(),
             sources: sources.iter().map(|source| source.origin.clone()).collect(),
+            durations: sources.iter().flat_map(|source| source.durations.iter().cloned()).collect(),
         }
     }
 
@@ -140,8 +171,27 @@ impl Given {
         self.names.join(", ")
     }
 
+    /// An error if scores were durations: as numbers they would depend on a unit that nobody has named.
+    fn check_scores(&self, selection: &Selection) -> Result<(), Failure> {
+        let is_score = |role: &str| role == "score" || role.starts_with("scores");
+        let named: Vec<(&str, String)> = selection.columns.iter().collect();
+        let is_scored = |key: &&String| match named.iter().find(|(_, column)| column == *key) {
+            Some((role, _)) => is_score(role),
+            None => is_score(key) && !named.iter().any(|(role, _)| role == key),
+        };
+        let Some(key) = self.durations.iter().find(is_scored) else { return Ok(()) };
+        let hint =
+            "call it `latency_ms` if it says how long an attempt took, or make numbers of it in a unit of your choice";
+        Err(Failure::data(
+            format!("`{key}` is a duration, and a duration is no score"),
+            format!("in {}", self.name()),
+            hint,
+        ))
+    }
+
     /// The files that they lead to, each once, and notes about others.
     pub(crate) fn find(&self, selection: &Selection) -> Result<(Vec<io::Source>, Vec<String>), Failure> {
+        self.check_scores(selection)?;
         let (mut sources, mut notes) = (Vec::new(), Vec::new());
         let mut known: HashSet<PathBuf> = HashSet::new();
         let mut failures: Vec<Failure> = Vec::new();
@@ -200,7 +250,9 @@ fn array(column: &Bound<'_, PyAny>) -> PyResult<Option<ArrayRef>> {
     let py = column.py();
     let module = column.get_type().getattr(intern!(py, "__module__"))?;
     let is_numpy = module.cast::<PyString>().is_ok_and(|module| module.to_cow().is_ok_and(|name| &*name == "numpy"));
-    if is_numpy {
+    // Fields of packed records lie where numbers cannot be read as they are.
+    let is_aligned = || column.getattr(intern!(py, "flags"))?.getattr(intern!(py, "aligned"))?.is_truthy();
+    if is_numpy && is_aligned()? {
         if let Ok(floats) = column.extract::<PyReadonlyArray1<'_, f64>>() {
             return Ok(Some(Arc::new(Float64Array::from_iter_values(floats.as_array().iter().copied()))));
         }

@@ -36,6 +36,11 @@ impl Failure {
         Self::Found { class: USAGE, problems: vec![problem] }
     }
 
+    /// Something is wrong with what was handed over.
+    pub(crate) fn data(what: String, place: String, hint: &str) -> Self {
+        Self::Found { class: DATA, problems: vec![Problem { what, place: Some(place), hint: Some(hint.to_owned()) }] }
+    }
+
     /// A bug in our code.
     pub(crate) fn bug(what: &str) -> Self {
         let what = format!("a bug in Calipers: {what}");
@@ -220,6 +225,12 @@ fn hint_of(kind: &ErrorKind) -> Option<String> {
         }
         ErrorKind::UnknownLabel(Value::Text(label)) => {
             Some(format!("say what it counts with `label={{{:?}: 0.5}}`, or score it C, I, P or N", &**label))
+        }
+        ErrorKind::UnknownLabels { unknown, letters } => {
+            let unknown = unknown.iter().map(|label| format!("{:?}: NUMBER", label.to_string()));
+            let letters = letters.iter().map(|(letter, number)| format!("{:?}: {number}", letter.to_string()));
+            let all: Vec<String> = unknown.chain(letters).collect();
+            Some(format!("say what each counts with `label={{{}}}`", all.join(", ")))
         }
         kind => kind.hint(),
     }

@@ -11,7 +11,9 @@ mod evaluation;
 mod event_loop;
 mod failure;
 mod human_labels;
+mod lone_scorer;
 mod metrics;
+mod parts;
 mod python_code;
 mod questions;
 mod records;
@@ -38,7 +40,11 @@ mod _core {
     #[pymodule_export]
     use event_loop::{AttemptLink, Calls};
     #[pymodule_export]
-    use python_code::score_alone;
+    use lone_scorer::LoneScorer;
+    #[pymodule_export]
+    use parts::{
+        buckets, fold_rows, fold_states, merge_rows, merge_states, needs_of_compare, needs_of_gate, needs_of_score,
+    };
     #[pymodule_export]
     use questions::{compare, convert, gate, judge, page, plan, score};
     #[pymodule_export]

@@ -2,16 +2,16 @@
 
 use crate::choices::ScriptChoices;
 use crate::failure::Failure;
-use crate::score_objects::{SampleScore, Score};
+use crate::score_objects::{RowTable, Score};
 use crate::values::from_python;
-use calipers::data::{self, Labels, Value};
-use calipers::metric::{Answer, IntoAnswer, Tally, metric};
+use calipers::data::{self, Labels, ScoreRows, Value};
+use calipers::metric::{Answer, IntoAnswer, Tally, View, metric_of_rows};
 use calipers::plan::MetricSpec;
 use calipers::reduce::score_reducer;
 use calipers::script::{Library, ScriptError, ScriptLimits};
 use calipers::{Error, LoadedNames, Metric, Reducer, Registry};
 use indexmap::IndexMap;
-use pyo3::exceptions::PyException;
+use pyo3::exceptions::{PyException, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -25,10 +25,26 @@ const SCRIPT_SECONDS: u64 = 60;
 pub(crate) enum MetricChoice {
     /// An expression, such as `stderr(cluster="category")`.
     Expression(String),
-    /// A Python function with its name.
-    Function(String, Py<PyAny>),
+    /// A Python function with its name, and the rows that it takes.
+    Function(String, Py<PyAny>, RowChoice),
     /// Metrics by the keys of scores that are dicts.
     Keyed(Vec<(String, Vec<MetricChoice>)>),
+}
+
+/// The rows that a metric takes, as code that is written for Inspect names them.
+pub(crate) struct RowChoice(View);
+
+impl<'py> FromPyObject<'_, 'py> for RowChoice {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        match given.extract::<&str>()? {
+            "auto" => Ok(Self(View::Auto)),
+            "reduced" => Ok(Self(View::Reduced)),
+            "unreduced" => Ok(Self(View::Unreduced)),
+            other => Err(PyValueError::new_err(format!("a metric takes no `{other}` scores"))),
+        }
+    }
 }
 
 /// A reducer as the package hands it over.
@@ -133,7 +149,8 @@ impl IntoAnswer for Given {
 
 impl Given {
     fn of(object: &Bound<'_, PyAny>, labels: &Labels) -> Result<Self, String> {
-        let value = from_python(object).map_err(|error| error.to_string())?;
+        let kind = || object.get_type().name().map_or_else(|_| "object".into(), |name| name.to_string());
+        let value = from_python(object).map_err(|_| format!("it gave a `{}`", kind()))?;
         let number = |value: &Value| match value {
             Value::Missing | Value::Null => Ok(None),
             value => match labels.to_float(value) {
@@ -216,7 +233,9 @@ impl Vocabulary {
         for choice in choices {
             match choice {
                 MetricChoice::Expression(text) => specs.extend(self.library()?.metrics(&text).map_err(Error::from)?),
-                MetricChoice::Function(name, function) => specs.push(self.function_metric(name, function).into()),
+                MetricChoice::Function(name, function, RowChoice(view)) => {
+                    specs.push(self.function_metric(name, function).view(view).into());
+                }
                 MetricChoice::Keyed(keys) => {
                     let mut keyed = Vec::new();
                     for (key, choices) in keys {
@@ -297,20 +316,14 @@ impl Vocabulary {
     fn function_metric(&self, name: String, function: Py<PyAny>) -> Metric {
         let (raised, labels) = (self.raised.clone(), self.labels.clone());
         let what = format!("the metric `{name}`");
-        metric(name, move |scores: &[data::SampleScore]| {
-            let given = raised.call(&what, |py| {
-                let given = call(py, &function, scores)?;
-                Ok(Given::of(given.bind(py), &labels))
-            })?;
-            given.map_err(|why| Error::custom(format!("{what} failed: {why}")))
+        metric_of_rows(name, move |rows: ScoreRows| {
+            raised.call(&what, |py| {
+                let given = function.call1(py, (RowTable::new(rows).objects(py)?,))?;
+                let wanted = "a metric gives a number, None, or a list or dict of numbers";
+                Given::of(given.bind(py), &labels).map_err(|why| PyTypeError::new_err(format!("{why}; {wanted}")))
+            })
         })
     }
-}
-
-/// Calls a metric with the scores as Python objects.
-fn call(py: Python<'_>, function: &Py<PyAny>, scores: &[data::SampleScore]) -> PyResult<Py<PyAny>> {
-    let rows = scores.iter().map(|score| Py::new(py, SampleScore::of(py, score)?)).collect::<PyResult<Vec<_>>>()?;
-    function.call1(py, (PyList::new(py, rows)?,))
 }
 
 /// Calls a reducer with the scores of a sample.

@@ -1,19 +1,16 @@
 //! Solvers, scorers and models that are functions in Python.
 
 use crate::attempt_state::{StateParts, describe, describe_output, read_messages, read_output};
-use crate::calls::compute_here;
 use crate::event_loop::{AttemptLink, Calls, CodeAnswer, LinkMessage, LinkQuestion};
-use crate::failure::Failure;
 use crate::metrics::Raised;
 use crate::score_objects::Score;
-use crate::values::from_python;
-use calipers::data::{Outcome, SampleId, Value};
+use calipers::data::{Outcome, Value};
 use calipers::plan::MetricSpec;
 use calipers::run::{
     AttemptFault, AttemptScope, AttemptState, Model, ModelError, ModelFault, Request, Scorer, ScorerResult, Scorers,
     Solver, Solvers,
 };
-use calipers::task::{ModelOutput, TaskSample};
+use calipers::task::ModelOutput;
 use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use pyo3::IntoPyObjectExt;
@@ -221,46 +218,6 @@ pub(crate) fn score_of(outcome: Outcome) -> calipers::Score {
         Outcome::Scored(score) => score,
         Outcome::Unscored { score: Some(score), .. } => *score,
         Outcome::Unscored { reason, score: None } => calipers::Score::new(Value::Missing).explanation(reason),
-    }
-}
-
-/// The score that a scorer of ours gives to a state outside a run. It cannot ask a model there.
-#[pyfunction]
-pub(crate) fn score_alone(
-    py: Python<'_>,
-    name: &str,
-    parameters: &Bound<'_, PyAny>,
-    state: StateParts,
-    input: &str,
-) -> PyResult<Score> {
-    let parameters = from_python(parameters)?;
-    let input = TaskSample::new(input);
-    let score = compute_here(py, || {
-        let scorer = Scorers::builtin().make(name, &parameters).map_err(Failure::from)?;
-        let mut given = AttemptState::new(Arc::new(input), SampleId::Int(1), 1);
-        state.apply(&mut given).map_err(|why| Failure::usage(why, "use the messages of `calipers.model`"))?;
-        let scope = AttemptScope::alone(Arc::new(NoModel));
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
-        let runtime = runtime.map_err(|error| Failure::bug(&error.to_string()))?;
-        let result = runtime.block_on(scorer.score(&given, &scope));
-        let refuse =
-            |fault: AttemptFault| Failure::usage(fault.to_string(), "run it as part of a task, with `calipers.eval`");
-        Ok(score_of(result.map_err(refuse)?.outcome))
-    })?;
-    Ok(Score::of(&score))
-}
-
-/// Where there is no run, there is no model.
-struct NoModel;
-
-#[async_trait::async_trait]
-impl Model for NoModel {
-    fn name(&self) -> &str {
-        "none/none"
-    }
-
-    async fn generate(&self, _: &Request) -> Result<ModelOutput, ModelError> {
-        Err(ModelError::new("none/none", ModelFault::Refused, "models are asked while a task runs"))
     }
 }
 

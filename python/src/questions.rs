@@ -41,7 +41,7 @@ fn run<T: Send + 'static>(
 }
 
 /// The selection that choices make, and the scripts that they name.
-fn selection_of(py: Python<'_>, choices: Choices) -> PyResult<(Selection, ScriptChoices)> {
+pub(crate) fn selection_of(py: Python<'_>, choices: Choices) -> PyResult<(Selection, ScriptChoices)> {
     let scripts = choices.scripts();
     let selection = choices.selection().map_err(|failure| failure.into_exception(py))?;
     Ok((selection, scripts))
@@ -147,6 +147,25 @@ pub(crate) struct JudgingChoices {
 impl JudgingChoices {
     fn calls_python(&self) -> bool {
         calls_python(&self.metric, &self.reducer)
+    }
+
+    /// The columns that are read for this verdict.
+    pub(crate) fn needs(
+        self,
+        selection: &Selection,
+        scripts: ScriptChoices,
+        raised: &Raised,
+    ) -> Result<Needs, Failure> {
+        let (loaded, _) = self.policy.load()?;
+        let vocabulary = Vocabulary::load(selection.labels.clone(), scripts, raised)?;
+        let known = vocabulary.metrics(self.metric)?.unwrap_or_default();
+        let expression = |text: &str| match known.iter().find(|metric| metric.name() == text) {
+            Some(metric) => Ok(metric.clone()),
+            None => vocabulary.metric(text),
+        };
+        let cluster = selection.cluster.clone();
+        let options = GateOptions { cluster, expression: &expression, ..GateOptions::default() };
+        Ok(options.needs(selection, &loaded.policy))
     }
 
     fn judge(

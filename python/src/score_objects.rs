@@ -2,12 +2,15 @@
 //! a great many of them.
 
 use crate::values::{from_python, id_to_python, to_python};
-use calipers::data::{self, Metadata, SampleId, Value};
+use calipers::data::{self, Metadata, ScoreRows, Value};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyType};
+use pyo3::types::{PyDict, PyList, PyString, PyTuple, PyType};
 use pyo3::{IntoPyObjectExt, intern};
-use std::sync::{Arc, OnceLock};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Facts as Rust or Python has them. What comes from Rust becomes a dict when it is first asked for.
 pub(crate) enum Facts {
@@ -101,6 +104,7 @@ impl Score {
     fn number(&self) -> PyResult<f64> {
         match self.scalar()? {
             Value::Missing => Ok(f64::NAN),
+            Value::Float(number) => Ok(*number),
             value => {
                 let score = data::Score::new(value.clone());
                 score.as_float().map_err(|error| PyValueError::new_err(error.kind().to_string()))
@@ -243,6 +247,15 @@ impl Score {
         }
     }
 
+    /// What copies and pickles are made from.
+    fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyTuple>, Bound<'py, PyDict>)> {
+        let metadata = self.metadata.as_ref().map(|metadata| metadata.to_python(py)).transpose()?;
+        let arguments = (to_python(py, &self.value)?, self.answer.as_deref(), self.explanation.as_deref(), metadata);
+        let keywords = PyDict::new(py);
+        keywords.set_item(intern!(py, "history"), self.history.as_ref())?;
+        Ok((arguments.into_pyobject(py)?, keywords))
+    }
+
     fn __eq__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let Ok(other) = other.cast::<Self>() else { return Ok(py.NotImplemented()) };
         let other = other.borrow();
@@ -270,34 +283,110 @@ impl Score {
     }
 }
 
-/// A score with the sample that it belongs to.
-#[pyclass(module = "calipers.scorer")]
-pub(crate) struct SampleScore {
-    pub(crate) score: Py<PyAny>,
-    sample_id: Name,
-    sample_metadata: Option<Facts>,
-    scorer: Option<Arc<str>>,
+/// The scores that a metric in Python is given, as Rust has them. They become objects one by one.
+pub(crate) struct RowTable {
+    rows: ScoreRows,
+    /// What became of the keys and values that rows share, by where these are.
+    known: Mutex<HashMap<usize, Py<PyAny>, BuildHasherDefault<AddressHasher>>>,
 }
 
-enum Name {
-    Python(Option<Py<PyAny>>),
-    Rust(SampleId),
+/// Hashes addresses, which no input can choose: a multiplication spreads them.
+#[derive(Default)]
+struct AddressHasher(u64);
+
+impl Hasher for AddressHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.write_usize(byte.into()));
+    }
+
+    fn write_usize(&mut self, address: usize) {
+        self.0 = (self.0 ^ address as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0 ^ (self.0 >> 32)
+    }
+}
+
+impl RowTable {
+    pub(crate) fn new(rows: ScoreRows) -> Arc<Self> {
+        Arc::new(Self { rows, known: Mutex::default() })
+    }
+
+    /// All rows as objects.
+    pub(crate) fn objects<'py>(self: &Arc<Self>, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let row = |row: usize| {
+            let rows = self.clone();
+            Py::new(py, SampleScore(Row::Rust { rows, row, score: OnceLock::new(), facts: OnceLock::new() }))
+        };
+        PyList::new(py, (0..self.rows.len()).map(row).collect::<PyResult<Vec<_>>>()?)
+    }
+
+    /// What is known about the sample of a row.
+    fn facts<'py>(&self, py: Python<'py>, row: usize) -> PyResult<Bound<'py, PyDict>> {
+        let map = PyDict::new(py);
+        if !self.rows.shares_facts(row) {
+            for (key, value) in self.rows.facts(row) {
+                map.set_item(&**key, to_python(py, value)?)?;
+            }
+            return Ok(map);
+        }
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        for (key, value) in self.rows.facts(row) {
+            // Keys and values of a table stay where they are as long as the table is there. Lists and dicts could be changed.
+            let key = match known.entry(std::ptr::from_ref(key).addr()) {
+                Entry::Occupied(made) => made.into_mut(),
+                Entry::Vacant(free) => free.insert(PyString::new(py, key).into_any().unbind()),
+            }
+            .clone_ref(py);
+            if !value.is_scalar() {
+                map.set_item(key, to_python(py, value)?)?;
+                continue;
+            }
+            let value = match known.entry(std::ptr::from_ref(value).addr()) {
+                Entry::Occupied(made) => made.into_mut(),
+                Entry::Vacant(free) => free.insert(to_python(py, value)?.unbind()),
+            };
+            map.set_item(key, &*value)?;
+        }
+        Ok(map)
+    }
+}
+
+/// A score with the sample that it belongs to.
+#[pyclass(frozen, module = "calipers.scorer")]
+pub(crate) struct SampleScore(Row);
+
+enum Row {
+    Python {
+        score: Py<PyAny>,
+        sample_id: Option<Py<PyAny>>,
+        sample_metadata: Option<Py<PyAny>>,
+        scorer: Option<Arc<str>>,
+    },
+    /// A row of a table. What has been looked at stays, because it may have been changed.
+    Rust { rows: Arc<RowTable>, row: usize, score: OnceLock<Py<PyAny>>, facts: OnceLock<Py<PyAny>> },
 }
 
 impl SampleScore {
     /// What is known about the sample, if anything is.
     pub(crate) fn metadata<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let facts = self.sample_metadata.as_ref().map(|metadata| metadata.to_python(py)).transpose()?;
+        let facts = self.sample_metadata(py)?;
         Ok(facts.map(|facts| facts.into_bound(py)).filter(|facts| !facts.is_none()))
     }
 
-    pub(crate) fn of(py: Python<'_>, score: &data::SampleScore) -> PyResult<Self> {
-        Ok(Self {
-            score: Py::new(py, Score::of(&score.score))?.into_any(),
-            sample_id: Name::Rust(score.sample_id.clone()),
-            sample_metadata: Some(Facts::of(score.sample_metadata.clone())),
-            scorer: None,
-        })
+    /// The score, as an object.
+    pub(crate) fn score_object(&self, py: Python<'_>) -> PyResult<&Py<PyAny>> {
+        match &self.0 {
+            Row::Python { score, .. } => Ok(score),
+            Row::Rust { rows, row, score, .. } => match score.get() {
+                Some(made) => Ok(made),
+                None => {
+                    let made = Py::new(py, Score::of(&rows.rows.score(*row)))?.into_any();
+                    Ok(score.get_or_init(|| made))
+                }
+            },
+        }
     }
 }
 
@@ -311,74 +400,87 @@ impl SampleScore {
         sample_metadata: Option<Py<PyAny>>,
         scorer: Option<&str>,
     ) -> Self {
-        Self {
-            score,
-            sample_id: Name::Python(sample_id),
-            sample_metadata: sample_metadata.map(Facts::Python),
-            scorer: scorer.map(Into::into),
-        }
+        Self(Row::Python { score, sample_id, sample_metadata, scorer: scorer.map(Into::into) })
     }
 
     /// The score.
     #[getter]
-    fn score(&self, py: Python<'_>) -> Py<PyAny> {
-        self.score.clone_ref(py)
+    fn score(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        Ok(self.score_object(py)?.clone_ref(py))
     }
 
     /// The sample.
     #[getter]
     fn sample_id(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        Ok(match &self.sample_id {
-            Name::Rust(id) => id_to_python(py, id)?.unbind(),
-            Name::Python(Some(id)) => id.clone_ref(py),
-            Name::Python(None) => py.None(),
+        Ok(match &self.0 {
+            Row::Rust { rows, row, .. } => id_to_python(py, rows.rows.sample_id(*row))?.unbind(),
+            Row::Python { sample_id: Some(id), .. } => id.clone_ref(py),
+            Row::Python { sample_id: None, .. } => py.None(),
         })
     }
 
     /// What is known about the sample.
     #[getter]
     fn sample_metadata(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        self.sample_metadata.as_ref().map(|metadata| metadata.to_python(py)).transpose()
+        match &self.0 {
+            Row::Python { sample_metadata, .. } => Ok(sample_metadata.as_ref().map(|facts| facts.clone_ref(py))),
+            Row::Rust { rows, row, facts, .. } => {
+                if let Some(made) = facts.get() {
+                    return Ok(Some(made.clone_ref(py)));
+                }
+                let made = rows.facts(py, *row)?.into_any().unbind();
+                Ok(Some(facts.get_or_init(|| made).clone_ref(py)))
+            }
+        }
     }
 
     /// The scorer.
     #[getter]
     fn scorer(&self) -> Option<&str> {
-        self.scorer.as_deref()
+        match &self.0 {
+            Row::Python { scorer, .. } => scorer.as_deref(),
+            Row::Rust { .. } => None,
+        }
     }
 
     /// The value as text.
     fn as_str(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        self.score.call_method0(py, intern!(py, "as_str"))
+        self.score_object(py)?.call_method0(py, intern!(py, "as_str"))
     }
 
     /// The value as a whole number.
     fn as_int(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        self.score.call_method0(py, intern!(py, "as_int"))
+        self.score_object(py)?.call_method0(py, intern!(py, "as_int"))
     }
 
     /// The value as a float.
     fn as_float(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        self.score.call_method0(py, intern!(py, "as_float"))
+        self.score_object(py)?.call_method0(py, intern!(py, "as_float"))
     }
 
     /// The value as true or false.
     fn as_bool(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        self.score.call_method0(py, intern!(py, "as_bool"))
+        self.score_object(py)?.call_method0(py, intern!(py, "as_bool"))
     }
 
     /// The values of a list.
     fn as_list(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        self.score.call_method0(py, intern!(py, "as_list"))
+        self.score_object(py)?.call_method0(py, intern!(py, "as_list"))
     }
 
     /// The entries of a dict.
     fn as_dict(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        self.score.call_method0(py, intern!(py, "as_dict"))
+        self.score_object(py)?.call_method0(py, intern!(py, "as_dict"))
+    }
+
+    /// What copies and pickles are made from.
+    fn __getnewargs__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let (score, id, metadata) = (self.score(py)?, self.sample_id(py)?, self.sample_metadata(py)?);
+        (score, id, metadata, self.scorer()).into_pyobject(py)
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let id = self.sample_id(py)?;
-        Ok(format!("SampleScore(sample_id={}, score={})", id.bind(py).repr()?, self.score.bind(py).repr()?))
+        Ok(format!("SampleScore(sample_id={}, score={})", id.bind(py).repr()?, self.score_object(py)?.bind(py).repr()?))
     }
 }

@@ -78,7 +78,7 @@ pub(crate) fn to_float(py: Python<'_>, value: &Bound<'_, PyAny>, conversion: Con
     Converter::new(conversion)?.float(py, &read)
 }
 
-/// The value and the metadata of a score, whoever has made the object.
+/// The value and the metadata of a score, no matter which package made the object.
 struct Walk<'py> {
     value: Value,
     metadata: Option<Bound<'py, PyAny>>,
@@ -89,7 +89,7 @@ fn walk<'py>(object: &Bound<'py, PyAny>, needs_metadata: bool) -> PyResult<Walk<
     // Our own objects are looked into; those of others are asked.
     if let Ok(own) = object.cast_exact::<SampleScore>() {
         let own = own.borrow();
-        if let Ok(score) = own.score.bind(py).cast::<Score>() {
+        if let Ok(score) = own.score_object(py)?.bind(py).cast::<Score>() {
             let metadata = if needs_metadata { own.metadata(py)? } else { None };
             return Ok(Walk { value: score.borrow().value.clone(), metadata });
         }

@@ -1,4 +1,4 @@
-"""The code of a page that was copied without its indentation."""
+"""The code of a page: from its source, where blocks are fenced, or from a copy that has lost its indentation."""
 
 import re
 
@@ -8,8 +8,14 @@ START = re.compile(r"^(@task|@metric|@scorer|@score_reducer|Task\(|import |from 
 END = re.compile(r"^(\)|.*[\])]|return (?:metric|reduce|score))(?=[A-Z][a-z]+[ -])")
 
 
+FENCED = re.compile(r"^``` ?python\n(.*?)^```$", re.M | re.S)
+
+
 def blocks(text):
     """The blocks of code on a page, each with its indentation."""
+    fenced = [block[1] for block in FENCED.finditer(text)]
+    if fenced:
+        return fenced
     found, block = [], []
     for line in text.splitlines():
         if not block and not START.match(line):

@@ -3,7 +3,7 @@
 import pytest
 
 import calipers
-from calipers.scorer import Metric, SampleScore, Score, ScoreReducer, accuracy, grouped, mean, metric, score_reducer, stderr
+from calipers.scorer import Metric, SampleScore, Score, ScoreReducer, accuracy, categorical, frequency, grouped, mean, metric, score_reducer, stderr
 
 
 @metric
@@ -102,3 +102,28 @@ def test_a_plan_and_a_page_take_a_reducer_in_python():
     assert calipers.plan(DATA, half_width=0.1, reducer=least_score()).samples["interval"] > 10
     policy = {"thresholds": {"blocking": {"accuracy": ">= 0.4"}}}
     assert "PASS" in calipers.report(DATA, policy=policy, reducer=least_score()).html
+
+
+def test_a_metric_says_which_scores_it_takes():
+    @metric(scores="unreduced")
+    def attempts():
+        return lambda scores: float(len(scores))
+
+    @metric("rows", scores="reduced")
+    def samples():
+        return lambda scores: float(len(scores))
+
+    results = calipers.score(DATA, metric=[attempts(), samples(), "accuracy"], reducer="mean")
+    assert results["attempts"].value == 20 and results["rows"].value == 10
+    with pytest.raises(calipers.CalipersError):
+        calipers.score(DATA, metric=samples(), reducer="none")
+    with pytest.raises(calipers.UsageError, match="unreduced"):
+        metric(scores="some")
+
+
+def test_categories_are_counted_over_all_attempts():
+    data = [{"id": place, "epoch": epoch, "score": "refuses" if place + epoch == 2 else "complies"} for place in range(2) for epoch in (1, 2)]
+    results = calipers.score(data, metric=categorical(["unclear", "refuses"]))
+    assert [(one.metric, one.value) for one in results] == [("unclear", 0.0), ("refuses", 0.5), ("complies", 0.5)]
+    scores = [SampleScore(score=Score(value=value)) for value in ("a", "b", "a", "a")]
+    assert frequency(normalize=False)(scores) == {"a": 3, "b": 1}

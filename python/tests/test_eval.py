@@ -9,6 +9,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -540,3 +541,60 @@ def test_the_live_line_is_drawn_on_a_terminal(tmp_path):
         pass  # The other side is closed.
     assert process.wait() == 0
     assert b"colours" in seen and b"/8" in seen and b"mean 1.000 so far" in seen, seen
+
+
+def overlap(name, delay=0.0):
+    async def score(state, target):
+        await asyncio.sleep(delay)
+        return 1.0 if target.text in state.output.completion else 0.0
+
+    samples = [Sample(input=f"{name} {place}", target="mockllm" if place % 4 else "no", id=place) for place in range(40)]
+    return Task(samples, scorer=score, name=name)
+
+
+def test_runs_in_threads_share_a_folder_and_keep_their_logs_apart(tmp_path):
+    """The same task several times, at once: each run has a log with all of its attempts and no other's."""
+    with ThreadPoolExecutor(4) as threads:
+        names = ["same", "same", "same", "other"] * 2
+        runs = list(threads.map(lambda name: calipers.eval(overlap(name, 0.01), "mockllm/model", log_dir=tmp_path), names))
+    assert len({done.log for done in runs}) == len(runs) == len(os.listdir(tmp_path))
+    for name, done in zip(names, runs):
+        assert done["accuracy"].value == 0.75 and done["accuracy"].n == 40
+        [facts] = calipers.read(done.log).runs
+        assert (facts["task"], facts["samples"], facts["attempts"]) == (name, 40, 40)
+
+
+def test_runs_in_processes_share_a_folder_and_a_log_has_one_writer(tmp_path):
+    code = textwrap.dedent("""
+        import asyncio, sys
+        import calipers
+        from calipers.dataset import Sample
+
+        async def score(state, target):
+            await asyncio.sleep(0.2)
+            return 1.0
+
+        task = calipers.Task([Sample(input=str(place), id=place) for place in range(20)], scorer=score, name="same")
+        resume = sys.argv[2] if len(sys.argv) > 2 else None
+        try:
+            print(calipers.eval(task, "mockllm/model", log_dir=sys.argv[1], resume=resume, max_samples=2).log)
+        except calipers.CalipersError as error:
+            print("refused:", error.what)
+    """)
+
+    def start(*more):
+        return subprocess.Popen([sys.executable, "-c", code, str(tmp_path), *more], stdout=subprocess.PIPE, text=True)
+
+    running = [start(), start()]
+    deadline = time.monotonic() + 60
+    while len(os.listdir(tmp_path)) < 2 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    # A run that is under way cannot be gone on with.
+    busy = tmp_path / sorted(os.listdir(tmp_path))[0]
+    third = start(str(busy))
+    refused = third.communicate(timeout=120)[0]
+    logs = [process.communicate(timeout=120)[0].strip() for process in running]
+    assert refused.startswith("refused:"), refused
+    assert len(set(logs)) == 2
+    for log in logs:
+        assert calipers.read(log).runs[0]["attempts"] == 20

@@ -1,7 +1,5 @@
 """The guides say what the package does: their code runs, and prints what they show."""
 
-import contextlib
-import io
 import os
 import re
 import shlex
@@ -10,42 +8,23 @@ import sys
 
 import pytest
 
+from guide_code import check_guide
+
 GUIDES = ["docs/guides/python.md", "docs/guides/inspect.md", "docs/guides/from-inspect-python.md", "README.md", "python/README.md"]
 PYTEST = "docs/guides/pytest.md"
 NOTEBOOK = "examples/python/frame-to-verdict.ipynb"
-BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.M | re.S)
 
 
 # What Inspect warns about in its own parts is not ours to fix.
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize("guide", GUIDES)
 def test_the_code_of_a_guide_prints_what_it_shows(guide, root, tmp_path, monkeypatch):
-    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pandas")
     if "inspect.md" in guide:
         pytest.importorskip("inspect_ai")
     monkeypatch.chdir(root)
     monkeypatch.setenv("COLUMNS", "80")
-    text = (root / guide).read_text(encoding="utf-8")
-    names = {"__name__": "guide"}
-    printed = []
-
-    def run(block):
-        out = io.StringIO()
-        with contextlib.redirect_stdout(out), pandas.option_context("display.width", 80):
-            exec(compile(block[1], guide, "exec"), names)
-        shown = "\n".join(line.rstrip() for line in out.getvalue().splitlines())
-        printed.append(shown)
-        if block[2] is None:
-            assert shown == "", f"{guide} does not show what it prints:\n{shown}"
-            return block[0]
-        return f"```python\n{block[1]}```\n\n```text\n{shown}\n```\n"
-
-    new = BLOCK.sub(run, text)
-    assert printed, "there is no code"
-    if os.environ.get("BLESS"):
-        (root / guide).write_text(new, encoding="utf-8")
-    else:
-        assert new == text
+    check_guide(root / guide, {})
 
 
 def test_the_guide_to_pytest_shows_what_pytest_prints(root, tmp_path):

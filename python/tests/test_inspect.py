@@ -98,10 +98,16 @@ def test_metrics_give_the_numbers_of_inspect():
 
 def random_reducer(chance):
     kind = chance.choice(["mean", "median", "mode", "max", "at_least", "pass_at", "pass_k"])
+    # A conversion of the caller, here and there: the best attempt keeps the value that it has.
+    given = {} if kind == "mode" or chance.random() < 0.7 else {"value_to_float": opposite}
     if kind in ("mean", "median", "mode", "max"):
-        return kind, lambda module: getattr(module, f"{kind}_score")()
+        return kind, lambda module: getattr(module, f"{kind}_score")(**given)
     k, value = chance.choice([1, 2, 3, 5]), chance.choice([1.0, 0.5])
-    return f"{kind}_{k}", lambda module: getattr(module, kind)(k, value)
+    return f"{kind}_{k}", lambda module: getattr(module, kind)(k, value, **given)
+
+
+def opposite(value):
+    return 1.0 - {"C": 1.0, "P": 0.5}.get(value, 0.0) if isinstance(value, str) else -float(value or 0)
 
 
 def random_scores(chance):

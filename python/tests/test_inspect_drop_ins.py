@@ -1,8 +1,10 @@
 """`calipers.inspect` inside Inspect: the same numbers, names, errors and logs."""
 
+import asyncio
 import logging
 import math
 import random
+import re
 import subprocess
 import sys
 import textwrap
@@ -12,10 +14,12 @@ import pytest
 theirs = pytest.importorskip("inspect_ai.scorer")
 import calipers  # noqa: E402
 from calipers import inspect as ours  # noqa: E402
+from calipers.inspect import _scorers  # noqa: E402
 from inspect_ai import Epochs, Task  # noqa: E402
 from inspect_ai import eval as inspect_eval  # noqa: E402
 from inspect_ai.dataset import Sample  # noqa: E402
 from inspect_ai.model import ModelOutput, ModelUsage, get_model  # noqa: E402
+from inspect_ai.solver import TaskState  # noqa: E402
 from test_inspect import CASES, random_scores, random_value, same  # noqa: E402
 
 SampleScore, Score = theirs.SampleScore, theirs.Score
@@ -34,7 +38,7 @@ def outcome(call):
     """What a call gives, or how it fails, in words."""
     try:
         return call()
-    except (ValueError, TypeError, AttributeError) as error:
+    except (ValueError, TypeError, AttributeError, re.error) as error:
         return type(error).__name__, str(error)
 
 
@@ -122,6 +126,74 @@ def test_reducers_give_the_scores_and_the_errors_of_inspect():
     assert failures > 50, "errors are compared too"
 
 
+WORDS = [
+    "42", "42.0", "(42)", "42!", "$1,000", "1e3", "25%", "½", "-3", "٣", "yes", "Yes.", "no", "foo", "FOO bar", "straße", "STRASSE", "é", "İ", "A", "b",
+    "C", "A,C", "10", "ANSWER: B", "answer : c", "ANSWER: yes.", "ANSWER: A. No.\nANSWER: B)", "ANSWER:", "", " ", "\n", "\u00a0", "a_b", ".", "(", "\\d",
+]  # fmt: skip
+
+
+PATTERNS = [r"(\w+)", r"ANSWER: (\w)", r"(foo|yes) ?(bar)?", r"yes|no", r"(?P<n>\d+)", r"^(.*)$", r"(a)(?!_)", r"(", r"(\S*)\s(?=\S)"]
+
+
+def random_scorer(chance):
+    kind = chance.choice(["match", "match", "includes", "pattern", "answer", "choice"])
+    ignore_case, other = chance.choice([True, False]), chance.choice([True, False])
+    if kind == "match":
+        location = chance.choice(["begin", "end", "any", "exact"])
+        return lambda module: module.match(location, ignore_case=ignore_case, numeric=other)
+    if kind == "includes":
+        return lambda module: module.includes(ignore_case)
+    if kind == "pattern":
+        pattern = chance.choice(PATTERNS)
+        return lambda module: module.pattern(pattern, ignore_case, match_all=other)
+    if kind == "answer":
+        form = chance.choice(["letter", "word", "line"])
+        return lambda module: module.answer(form)
+    return lambda module: module.choice()
+
+
+def random_state(chance):
+    words = [chance.choice(WORDS) for _ in range(chance.choice([0, 1, 2, 2, 3]))]
+    said = chance.choice(["", " ", "\n"]).join(words)
+    targets = [chance.choice(words if words and chance.random() < 0.5 else WORDS) for _ in range(chance.choice([0, 1, 1, 1, 2]))]
+    size = chance.choice([0, 2, 3, 4])
+    state = TaskState(
+        model="mockllm/model", sample_id=1, epoch=1, input="?", messages=[], choices=[f"choice {place}" for place in range(size)],
+        target=theirs.Target(targets), output=ModelOutput.from_content("mockllm/model", said),
+    )  # fmt: skip
+    if chance.random() < 0.3:
+        state.choices.shuffle(chance)
+    for place in range(size):
+        if chance.random() < 0.7:
+            state.choices.mark_choice(place, chance.random() < 0.4)
+    return state, theirs.Target(targets)
+
+
+def test_scorers_give_the_scores_and_the_errors_of_inspect():
+    chance = random.Random(24)
+    failures, ours_alone, grades = 0, 0, {"C": 0, "I": 0}
+    for case in range(3 * CASES):
+        make = random_scorer(chance)
+        state, target = random_state(chance)
+        grade = _scorers.grade
+        seen = []
+        _scorers.grade = lambda *args: seen.append(grade(*args)) or seen[-1]
+        try:
+            got, want = (outcome(lambda: asyncio.run(make(module)(state, target))) for module in (ours, theirs))
+        finally:
+            _scorers.grade = grade
+        if isinstance(want, tuple) or isinstance(got, tuple):
+            assert got == want, (case, state.output.completion, target)
+            failures += 1
+            continue
+        assert got.model_dump() == want.model_dump(), (case, state.output.completion, target, got, want)
+        if seen and seen[0] is not None:
+            ours_alone += 1
+            grades[got.value] += 1
+    assert failures > 50, "errors are compared too"
+    assert ours_alone > CASES and min(grades.values()) > 200, (ours_alone, grades)
+
+
 @pytest.mark.parametrize("size", [0, 1])
 @pytest.mark.parametrize("name", ["accuracy", "mean", "var", "std", "stderr", "bootstrap_stderr", "ci", "ci_wilson"])
 def test_placeholders_are_those_of_inspect(name, size):
@@ -200,7 +272,7 @@ def run(module, tmp_path, **more):
     metrics = [module.accuracy(), module.stderr(cluster="category"), module.grouped(module.mean(), "category"), module.std()]
     task = Task(
         dataset=samples,
-        scorer=theirs.match(),
+        scorer=module.match(),
         metrics=metrics + more.pop("metrics", []),
         epochs=Epochs(2, [module.mean_score(), module.at_least(2), module.pass_at(1)]),
         name="questions",
@@ -326,11 +398,13 @@ def test_logs_are_gated_compared_and_measured(tmp_path):
 def test_nothing_is_replaced_until_it_is_asked_for():
     import inspect_ai.scorer._match as module
 
+    match = theirs.match
     mean, default = theirs.mean_score, theirs.match.__registry_info__.metadata["metrics"]
     before = list(default)
     with ours.install() as installation:
         assert theirs.mean_score is not mean and theirs.accuracy()([]) == 0.0
         assert module.accuracy is theirs.accuracy is not ours.accuracy
+        assert theirs.match is not match and theirs.match().__module__ == "calipers.inspect._scorers"
         assert default != before
         from inspect_ai.scorer._reducer import create_reducers
 
@@ -339,7 +413,7 @@ def test_nothing_is_replaced_until_it_is_asked_for():
         with ours.install():
             pass
         assert theirs.mean_score is not mean, "the outer one is still there"
-    assert theirs.mean_score is mean and default == before and module.accuracy is theirs.accuracy
+    assert theirs.mean_score is mean and theirs.match is match and default == before and module.accuracy is theirs.accuracy
     assert create_reducers("mode")[0].__module__.startswith("inspect_ai")
     installation.undo()
     ours.install()
@@ -372,3 +446,28 @@ def test_the_factories_are_documented_and_show_their_parameters():
         assert getattr(ours, name).__doc__, name
     assert list(inspect.signature(ours.interval).parameters) == ["level", "cluster"]
     assert list(inspect.signature(ours.stderr).parameters) == ["to_float", "cluster"]
+
+
+LAZY_LOG = """
+import asyncio, sys, warnings
+import calipers, inspect_ai
+from inspect_ai.dataset import Sample
+from inspect_ai.model import ModelOutput, ModelUsage, get_model
+from inspect_ai.scorer import match
+
+def outputs(*_):
+    made = ModelOutput.from_content("mockllm/model", "b")
+    made.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
+    return made
+
+run = asyncio.run
+task = inspect_ai.Task(dataset=[Sample(input="a", target="b"), Sample(input="c", target="b")], scorer=match())
+[log] = inspect_ai.eval(task, model=get_model("mockllm/model", custom_outputs=outputs), display="none", log_dir=sys.argv[1])
+print(calipers.score(log)["accuracy"].value, asyncio.run is run)
+"""
+
+
+def test_a_log_in_memory_leaves_asyncio_as_it_is(tmp_path):
+    # Inspect has not read the samples of a log that it has just written.
+    done = subprocess.run([sys.executable, "-c", LAZY_LOG, str(tmp_path)], capture_output=True, text=True, cwd=tmp_path, timeout=300)
+    assert done.stdout.split()[-2:] == ["1.0", "True"], done.stdout + done.stderr

@@ -94,8 +94,8 @@ _PLACES = {
     "_tasks": ("Epochs", "Evaluation", "Task", "eval", "task"),
 }
 _SUBMODULES = ("dataset", "model", "scorer", "solver")
-# Needs Inspect, and is therefore not among the names that are listed.
-_OPTIONAL = ("inspect",)
+# These need another package, and are therefore not among the names that are listed.
+_OPTIONAL = ("inspect", "ray", "spark")
 _MODULES = {name: module for module, names in _PLACES.items() for name in names}
 
 __all__ = sorted([*_MODULES, *_SUBMODULES])

@@ -72,6 +72,14 @@ class EvaluationError(CalipersError):
         super().__init__(what, place=f"log: {evaluation.log}", hint=hint)
         self.evaluation = evaluation
 
+    # An exception of another process arrives only if it can be made again from these.
+    def __reduce__(self) -> tuple[object, ...]:
+        return _evaluation_error, (self.what, self.evaluation, self.hint)
+
+
+def _evaluation_error(what: str, evaluation: Evaluation, hint: str) -> EvaluationError:
+    return EvaluationError(what, evaluation, hint=hint)
+
 
 class InternalError(CalipersError, RuntimeError):
     """A bug in Calipers."""
@@ -85,6 +93,9 @@ class VerdictError(CalipersError):
     def __init__(self, what: str, verdict: Verdict) -> None:
         super().__init__(what)
         self.verdict = verdict
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.what, self.verdict)
 
 
 class GateFailed(VerdictError):
@@ -103,3 +114,6 @@ class RegressionError(CalipersError):
     def __init__(self, what: str, comparison: Comparison) -> None:
         super().__init__(what)
         self.comparison = comparison
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.what, self.comparison)

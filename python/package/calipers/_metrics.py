@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar, Union, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, overload
 
 from ._errors import UsageError
 
@@ -25,15 +26,16 @@ NAME = "__calipers_name__"
 EXPRESSION = "__calipers_expression__"
 FACTORY = "__calipers_factory__"
 KIND = "__calipers_kind__"
+ROWS = "__calipers_rows__"
 
 
-def _decorate(kind: str, factory: Any, name: str | None) -> Any:
+def _decorate(kind: str, factory: Any, name: str | None, rows: str = "auto") -> Any:
     called = name or factory.__name__
 
     @functools.wraps(factory)
     def make(*args: Any, **kwargs: Any) -> Any:
         # A function that wraps one of ours has its own name, and is measured as what it is: a function.
-        return tag(factory(*args, **kwargs), kind, called)
+        return tag(factory(*args, **kwargs), kind, called, rows=rows)
 
     setattr(make, NAME, called)
     setattr(make, KIND, kind)
@@ -47,22 +49,23 @@ def builtin(factory: Factory) -> Factory:
     return factory
 
 
-def tag(made: Any, kind: str, name: str, expression: str | None = None) -> Any:
-    """Says of a function what it is called and, where the library has it, how it is written."""
+def tag(made: Any, kind: str, name: str, expression: str | None = None, rows: str = "auto") -> Any:
+    """Says of a function what it is called, which scores it takes and, where the library has it, how it is written."""
     try:
         setattr(made, NAME, name)
         setattr(made, KIND, kind)
         setattr(made, EXPRESSION, expression)
+        setattr(made, ROWS, rows)
     except AttributeError:
         pass  # What takes no attributes is called by its own name.
     return made
 
 
 @overload
-def metric(factory: Factory) -> Factory: ...
+def metric(name: Factory) -> Factory: ...
 @overload
-def metric(*, name: str | None = None) -> Callable[[Factory], Factory]: ...
-def metric(factory: Any = None, *, name: str | None = None) -> Any:
+def metric(name: str | None = None, *, scores: Literal["auto", "reduced", "unreduced"] = "auto") -> Callable[[Factory], Factory]: ...
+def metric(name: Any = None, *, scores: Literal["auto", "reduced", "unreduced"] = "auto") -> Any:
     """Decorates a function that makes a metric.
 
         @metric
@@ -73,10 +76,15 @@ def metric(factory: Any = None, *, name: str | None = None) -> Any:
             return metric
 
         calipers.score(frame, metric=[pass_rate(0.8)])
+
+    The scores that it gets are one per sample. With `scores="unreduced"` they are one per attempt, whatever the reducer; with
+    `scores="reduced"` it is an error if there is no reducer and samples have several attempts.
     """
-    if factory is None:
-        return lambda factory: _decorate("metric", factory, name)
-    return _decorate("metric", factory, name)
+    if scores not in ("auto", "reduced", "unreduced"):
+        raise UsageError(f"a metric takes no `{scores}` scores", hint='write scores="auto", "reduced" or "unreduced"')
+    if name is None or isinstance(name, str):
+        return lambda factory: _decorate("metric", factory, name, scores)
+    return _decorate("metric", name, None, scores)
 
 
 @overload
@@ -119,7 +127,9 @@ def _metric_choice(given: Any) -> Any:
     if not callable(given):
         raise _no_metric(given)
     made = _made(given)
-    return getattr(made, EXPRESSION, None) or (_name(made), made)
+    if inspect.iscoroutinefunction(made):
+        raise UsageError(f"the metric `{_name(made)}` is async", hint="make it a plain function: all scores are there when it is called")
+    return getattr(made, EXPRESSION, None) or (_name(made), made, getattr(made, ROWS, "auto"))
 
 
 def _no_metric(given: object) -> UsageError:

@@ -35,4 +35,4 @@ class NamedScorer(Named):
         state = state._with_target(target)
         if is_running():
             return await ask_scorer(self.name, self.parameters, state)
-        return _core.score_alone(self.name, self.parameters, state._parts(), state.input_text)
+        return _core.Scorer(self.name, self.parameters).score(state._parts(), state.input_text)

@@ -1,21 +1,6 @@
 """One function for each command of the command line, with its options as keyword arguments.
 
-Most of them take these options:
-
-- `level`: the level of intervals.
-- `scorer`: only this scorer, or these.
-- `where`: only samples whose metadata has these values, such as `{"category": "adversarial"}`.
-- `label`: the numbers that labels count as, such as `{"maybe": 0.5}`.
-- `pass_threshold`: the share of expected behaviours, or the score, that an attempt needs to pass.
-- `missing`: how attempts without a score count: `"failed"` or `"excluded"`.
-- `seed`: the seed of everything random.
-- `format`: the name of the format of the files, instead of the one that is detected.
-- `columns`: what the columns mean, such as `{"id": "question", "score": "is_correct"}` or `"id=question,score=is_correct"`.
-- `run`: only this run, or these, if the files hold several.
-- `attempts_from`: each of the `"files"`, or `"folders"`, is one attempt of the same run.
-- `cluster`: the field, or fields, by whose values samples go together: all intervals are then those of clusters.
-- `labels`: what people say about some of the samples, for `corrected`; `label_columns` says which of its columns are what.
-- `load`: a file in Starlark that defines metrics and reducers, or several; `script_time` is how many seconds scripts may run in all.
+What the options mean is in `_options.ABOUT`, and in the help of each function.
 """
 
 from __future__ import annotations
@@ -25,7 +10,7 @@ import os
 
 from . import _core
 from ._data import sources
-from ._errors import UsageError
+from ._errors import PolicyError, UsageError
 from ._metrics import metric_choices, reducer_choices
 from ._options import column_choices, selection, strings, with_options
 from ._results import Comparison, JudgeReport, Page, PlanReport, Records, Results, Verdict
@@ -41,6 +26,7 @@ if TYPE_CHECKING:
     from ._metrics import Metrics, Reducers
     from ._options import (
         Columns,
+        Limits,
         MeasureOptions,
         QuestionOptions,
         ReadOptions,
@@ -62,6 +48,7 @@ def score(
     compat: Literal["inspect"] | None = None,
     reductions: bool = False,
     cluster: Strings = None,
+    limits: Limits = None,
     labels: Data | None = None,
     label_columns: Columns = None,
     **options: Unpack[QuestionOptions],
@@ -72,7 +59,7 @@ def score(
     `calipers.scorer`, or a dict of them by the keys of scores. Without it, the metrics are those that a log records, or those that
     can be computed from the results.
     """
-    choices = selection("score", "question", options, cluster)
+    choices = selection("score", "question", options, cluster, limits)
     report = _core.score(
         sources(data),
         choices,
@@ -141,8 +128,14 @@ def _judging(
 ) -> dict[str, Any]:
     if isinstance(policy, (str, os.PathLike)):
         chosen: Any = os.fspath(policy)
+        if isinstance(policy, str) and ("{" in policy or "=" in policy or "\n" in policy) and not os.path.exists(policy):
+            hint = 'pass a dict: `{"thresholds": {"blocking": {"accuracy": ">= 0.8"}}}`, or what `json.loads` makes of a text'
+            raise UsageError("a text names the file of a policy, and this one looks like its content", hint=hint)
     elif hasattr(policy, "items"):
-        chosen = ("policy", json.dumps(dict(policy), indent=2).encode())
+        try:
+            chosen = ("policy", json.dumps(dict(policy), indent=2).encode())
+        except (TypeError, ValueError, RecursionError) as error:
+            raise PolicyError(f"the policy cannot be written as JSON: {error}", hint="use numbers, text, lists and dicts") from error
     else:
         raise UsageError("a policy is a file or a dict", hint='write `{"thresholds": {"blocking": {"accuracy": ">= 0.8"}}}`')
     return {
@@ -325,6 +318,7 @@ def report(
     suite: str | os.PathLike[str] | None = None,
     for_version: str | None = None,
     cluster: Strings = None,
+    limits: Limits = None,
     labels: Sequence[Data] | Data | None = None,
     label_columns: Columns = None,
     metric: Metrics = None,
@@ -335,7 +329,7 @@ def report(
 
     With `output` it is also written to that file.
     """
-    choices = selection("report", "question", options, cluster)
+    choices = selection("report", "question", options, cluster, limits)
     for name, value in (("baseline", baseline), ("suite", suite), ("for_version", for_version), ("metric", metric)):
         if value is not None and policy is None:
             raise UsageError(f"`{name}` needs `policy`", hint="name the policy, or leave it out")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 
-from ._errors import GateFailed, GateUndecided, RegressionError
+from ._errors import GateFailed, GateUndecided, RegressionError, UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     import pandas
     import polars
+    from typing_extensions import Self
 
     from . import _core
 
@@ -36,6 +37,17 @@ class _Frozen:
     def _parts(self) -> tuple[object, ...]:
         return tuple(getattr(self, name) for name in self.__slots__)
 
+    # What does not change is its own copy.
+    def __copy__(self: Self) -> Self:
+        return self
+
+    def __deepcopy__(self: Self, memo: dict[int, Any]) -> Self:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        slots = [name for kind in type(self).__mro__ for name in getattr(kind, "__slots__", ())]
+        return _frozen, (type(self), {name: getattr(self, name) for name in slots})
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Frozen) and type(self) is type(other) and self._parts() == other._parts()
 
@@ -45,6 +57,13 @@ class _Frozen:
     def __repr__(self) -> str:
         parts = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__slots__)
         return f"{type(self).__name__}({parts})"
+
+
+def _frozen(kind: Any, parts: dict[str, Any]) -> Any:
+    """The value that was pickled."""
+    made = kind.__new__(kind)
+    made._set(**parts)
+    return made
 
 
 class Interval(_Frozen):
@@ -150,6 +169,18 @@ class Figure(_Frozen):
             raise ValueError(f"`{self.metric}` is undefined: {self.undefined}")
         return float(self.value)
 
+    def __round__(self, digits: int | None = None) -> float:
+        return round(float(self), digits)
+
+    def __format__(self, spec: str) -> str:
+        return format(float(self), spec) if spec else str(self)
+
+    def _refuse(self, other: object) -> NoReturn:
+        # An estimate above a threshold is no proof that the truth is.
+        raise TypeError(f"a figure has an interval: compare `.value` or `.interval.lower`, or ask `calipers.gate` about `{self.metric}`")
+
+    __lt__ = __le__ = __gt__ = __ge__ = _refuse
+
     def __repr__(self) -> str:
         if self.value is None:
             return f"<Figure {self.metric}: undefined, {self.undefined}>"
@@ -203,7 +234,13 @@ class _Report(_Frozen):
 
     def to_text(self, *, width: int | None = None, color: bool = False, plot: bool = False) -> str:
         """Tables as the command line prints them, with a picture of the figures if it is asked for."""
+        if width is not None and width < 0:
+            raise UsageError(f"`width={width}` is no number of columns", hint="write a number such as 80, or leave it out")
         return self._report.text(width or _width(), color, plot)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        frozen, (kind, parts) = super().__reduce__()
+        return frozen, (kind, {**parts, "_report": StoredReport(self._report)})
 
     def _rows(self) -> list[dict[str, Any]]:
         raise NotImplementedError
@@ -242,6 +279,33 @@ class _Report(_Frozen):
 
     def _repr_html_(self) -> str:
         return self._report.html()
+
+
+class StoredReport:
+    """A report that was pickled: everything that it says, with texts in lines of 80 characters and without colors."""
+
+    def __init__(self, report: Any) -> None:
+        self.notes: list[str] = report.notes
+        self._texts: dict[bool, str] = {plot: report.text(80, False, plot) for plot in (False, True)}
+        self._forms: dict[str, str | None] = {name: getattr(report, name)() for name in ("json", "markdown", "junit", "html", "decision")}
+
+    def text(self, width: int = 80, colour: bool = False, plot: bool = False) -> str:
+        return self._texts[plot]
+
+    def json(self) -> str | None:
+        return self._forms["json"]
+
+    def markdown(self) -> str | None:
+        return self._forms["markdown"]
+
+    def junit(self) -> str | None:
+        return self._forms["junit"]
+
+    def html(self) -> str | None:
+        return self._forms["html"]
+
+    def decision(self) -> str | None:
+        return self._forms["decision"]
 
 
 def _width() -> int:
@@ -302,6 +366,9 @@ class Results(_Report):
     def __getitem__(self, metric: str) -> Figure:
         return self.figure(metric)
 
+    def __contains__(self, metric: object) -> bool:
+        return metric in self.figures or any(one.metric == metric for one in self.figures)
+
     def __iter__(self) -> Iterator[Figure]:
         return iter(self.figures)
 
@@ -312,7 +379,44 @@ class Results(_Report):
         return [_row(figure) for figure in self.figures]
 
 
-class Gate(_Frozen):
+class _AboutFigure(_Frozen):
+    """Something that is said about a figure."""
+
+    __slots__ = ()
+    figure: Figure
+
+    @property
+    def value(self) -> float | None:
+        """The estimate."""
+        return self.figure.value
+
+    @property
+    def interval(self) -> Interval | None:
+        """Its interval."""
+        return self.figure.interval
+
+    @property
+    def n(self) -> int | None:
+        """How many samples or pairs it rests on."""
+        return self.figure.n
+
+    @property
+    def missing(self) -> int | None:
+        """How many have no score, or no partner."""
+        return self.figure.missing
+
+    @property
+    def caveats(self) -> tuple[Caveat, ...]:
+        """What to know before relying on it."""
+        return self.figure.caveats
+
+    @property
+    def undefined(self) -> str | None:
+        """Why there is no estimate."""
+        return self.figure.undefined
+
+
+class Gate(_AboutFigure):
     """One gate of a policy."""
 
     __slots__ = ("metric", "level", "rule", "verdict", "reason", "figure", "margin", "subject")
@@ -336,36 +440,6 @@ class Gate(_Frozen):
             margin=document.get("margin"),
             subject=document.get("subject"),
         )
-
-    @property
-    def value(self) -> float | None:
-        """The estimate that was judged."""
-        return self.figure.value
-
-    @property
-    def interval(self) -> Interval | None:
-        """Its interval."""
-        return self.figure.interval
-
-    @property
-    def n(self) -> int | None:
-        """How many samples it rests on."""
-        return self.figure.n
-
-    @property
-    def missing(self) -> int | None:
-        """How many have no score."""
-        return self.figure.missing
-
-    @property
-    def caveats(self) -> tuple[Caveat, ...]:
-        """What to know before relying on it."""
-        return self.figure.caveats
-
-    @property
-    def undefined(self) -> str | None:
-        """Why there is no estimate."""
-        return self.figure.undefined
 
 
 class Verdict(_Report):
@@ -429,7 +503,7 @@ class Verdict(_Report):
         return rows
 
 
-class Change(_Frozen):
+class Change(_AboutFigure):
     """What became of one metric between two runs."""
 
     __slots__ = ("metric", "run", "against", "verdict", "sentence", "figure", "candidate", "baseline", "p", "adjusted")
@@ -460,36 +534,6 @@ class Change(_Frozen):
             p=test.get("p"),
             adjusted=test.get("adjusted"),
         )
-
-    @property
-    def value(self) -> float | None:
-        """How large it is."""
-        return self.figure.value
-
-    @property
-    def interval(self) -> Interval | None:
-        """Its interval."""
-        return self.figure.interval
-
-    @property
-    def n(self) -> int | None:
-        """How many pairs it rests on."""
-        return self.figure.n
-
-    @property
-    def missing(self) -> int | None:
-        """How many samples have no partner or no value."""
-        return self.figure.missing
-
-    @property
-    def caveats(self) -> tuple[Caveat, ...]:
-        """What to know before relying on it."""
-        return self.figure.caveats
-
-    @property
-    def undefined(self) -> str | None:
-        """Why there is no number."""
-        return self.figure.undefined
 
 
 class Comparison(_Report):
@@ -600,8 +644,12 @@ class Page(_Frozen):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the page to a file."""
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(self.html)
+        try:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(self.html)
+        except OSError as error:
+            place = f"writing {os.fspath(path)}"
+            raise UsageError(f"the page cannot be written: {error.strerror}", place=place, hint="name a file, such as `report.html`") from error
 
     def __str__(self) -> str:
         return self.html
@@ -627,6 +675,9 @@ class Records(_Frozen):
 
     def __init__(self, records: _core.Records, sources: list[_core.Source]) -> None:
         self._set(_records=records, _sources=tuple(sources), notes=tuple(records.notes), runs=tuple(records.runs()))
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("records are not pickled: keep `to_columns()`, which every question takes")
 
     def __len__(self) -> int:
         return len(self._records)

@@ -225,7 +225,12 @@ def eval(
     on one event loop. On a terminal a line shows how far the run has come (`display`). Ctrl-C ends the run; the log keeps what has
     been done, and `resume` goes on with it. A run that does not come to its end raises `EvaluationError`.
     """
+    if isinstance(task, (str, os.PathLike)):
+        hint = f"import its task and pass that, or run `calipers eval {os.fspath(task)}` on the command line"
+        raise UsageError("a task is an object, and this is the name of a file", hint=hint)
     if not isinstance(task, Task):
+        if not callable(task):
+            raise UsageError(f"a `{type(task).__name__}` is no task", hint="pass a `Task`, or a function that makes one")
         task = task(**dict(task_args or {}))
     elif task_args:
         raise UsageError("`task_args` are for a function that makes a task", hint="pass the function, or leave them out")

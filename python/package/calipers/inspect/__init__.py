@@ -1,10 +1,10 @@
-"""Metrics and reducers that Inspect's own tasks take.
+"""Metrics, reducers and scorers that Inspect's own tasks take.
 
     from calipers.inspect import accuracy, interval, stderr
 
     Task(dataset=…, scorer=match(), metrics=[accuracy(), stderr(cluster="passage"), interval(cluster="passage")])
 
-Metrics and reducers of Inspect's names give Inspect's numbers, its placeholders included, and are recorded in logs under Inspect's
+Metrics, reducers and scorers of Inspect's names give Inspect's numbers, its placeholders included, and are recorded in logs under Inspect's
 names: a log can be read and scored again where Calipers is not installed. `interval`, `suite_interval`, `corrected` and `figure` are
 recorded as `calipers/…`, and give what Calipers says: where a number is undefined it is a NaN.
 
@@ -55,14 +55,23 @@ from ._reducers import (
     pass_at as pass_at,
     pass_k as pass_k,
 )
+from ._scorers import (
+    answer as answer,
+    choice as choice,
+    includes as includes,
+    match as match,
+    pattern as pattern,
+)
 
 del _
 
 __all__ = [
     "Installation",
     "accuracy",
+    "answer",
     "at_least",
     "bootstrap_stderr",
+    "choice",
     "ci",
     "ci_wilson",
     "collect_score",
@@ -70,10 +79,12 @@ __all__ = [
     "figure",
     "frequency",
     "grouped",
+    "includes",
     "install",
     "interval",
     "krippendorff_alpha",
     "majority_score",
+    "match",
     "max_score",
     "mean",
     "mean_score",
@@ -81,6 +92,7 @@ __all__ = [
     "mode_score",
     "pass_at",
     "pass_k",
+    "pattern",
     "perplexity_per_seq",
     "perplexity_per_token",
     "std",

@@ -1,4 +1,4 @@
-"""Our metrics and reducers in place of Inspect's own, for tasks that import those. Only where it is asked for, and undone on request."""
+"""Our metrics, reducers and scorers in place of Inspect's own, for tasks that import those. Only where it is asked for, and undone on request."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ _current: Installation | None = None
 
 
 def install() -> Installation:
-    """Puts our metrics and reducers in place of Inspect's own, until `uninstall()` or the end of a `with` block.
+    """Puts our metrics, reducers and scorers in place of Inspect's own, until `uninstall()` or the end of a `with` block.
 
-    Three places know them: the modules that have imported them, the built-in scorers, which have metrics by default, and the
+    Three places know them: the built-in scorers, which have metrics by default, the modules that have imported them, and the
     registry, where reducers such as `"mode"` are looked up by name. Logs stay the same. What was made before, such as a metric in a
     `Task`, is not touched.
     """
@@ -50,8 +50,8 @@ def install() -> Installation:
     _current = done
     # Copies of our factories, so that only what was put in place is taken away again.
     replacements = {name: (_copy(ours), original) for name, (ours, original) in FACTORIES.items()}
-    _replace_names(replacements, done)
     _replace_default_metrics(replacements, done)
+    _replace_names(replacements, done)
     _replace_registrations(replacements, done)
     return done
 
@@ -111,7 +111,7 @@ def _ours(metric: Any, replacements: dict[str, tuple[Factory, Factory]]) -> Any:
 
 
 def _replace_registrations(replacements: dict[str, tuple[Factory, Factory]], done: Installation) -> None:
-    """Inspect makes metrics and reducers of logs, and reducers in tasks, by their names."""
+    """Inspect makes what logs name, and reducers in tasks, by their names."""
     from inspect_ai._util.registry import registry_add
 
     for ours, original in replacements.values():

@@ -1,4 +1,4 @@
-"""Metrics in place of Inspect's."""
+"""Metrics in place of Inspect's: those of `calipers.scorer`, with Inspect's words for what goes wrong."""
 
 # Inspect reads the annotations of metrics, so they are not postponed here.
 
@@ -7,28 +7,23 @@ from typing import Any, Literal
 
 from inspect_ai.scorer import Metric, MetricProtocol, SampleScore, Value, ValueToFloat, value_to_float
 
-from .. import _core, scorer
+from .. import scorer
 from .._errors import CalipersError
 from ._twins import drop_in
 
-#: How values become floats if nobody says otherwise.
+#: How values become floats by default.
 USUAL: ValueToFloat = value_to_float()
-_LABELS = scorer._values.conversion(scorer.value_to_float())
+_OURS = scorer.value_to_float()
 
 
 def conversion(to_float: ValueToFloat) -> Any:
-    """How values become floats, in the form that the library takes."""
-    return _LABELS if to_float is USUAL else to_float
+    """How values become floats: our own function where it gives the same."""
+    return _OURS if to_float is USUAL else to_float
 
 
-def _metric(
-    twin: Any, name: str, to_float: ValueToFloat, parameters: dict[str, Any] | None = None, cluster: str | None = None
-) -> Metric:
-    given = parameters or {}
-    how = conversion(to_float)
-
+def _metric(twin: Any, ours: Any) -> Metric:
     def metric(scores: list[SampleScore]) -> Value:
-        return answer(twin, scores, lambda: _core.measure(name, given, list(scores), how, cluster))
+        return answer(twin, scores, lambda: ours(list(scores)))
 
     return metric
 
@@ -47,32 +42,32 @@ def answer(twin: Any, scores: list[Any], compute: Callable[[], Any]) -> Any:
 
 @drop_in("metric")
 def accuracy(twin: Any, to_float: ValueToFloat = USUAL) -> Metric:
-    return _metric(twin, "accuracy", to_float)
+    return _metric(twin, scorer.accuracy(conversion(to_float)))
 
 
 @drop_in("metric")
 def mean(twin: Any, to_float: ValueToFloat = USUAL) -> Metric:
-    return _metric(twin, "mean", to_float)
+    return _metric(twin, scorer.mean(conversion(to_float)))
 
 
 @drop_in("metric")
 def var(twin: Any, to_float: ValueToFloat = USUAL) -> Metric:
-    return _metric(twin, "var", to_float)
+    return _metric(twin, scorer.var(conversion(to_float)))
 
 
 @drop_in("metric")
 def std(twin: Any, to_float: ValueToFloat = USUAL) -> Metric:
-    return _metric(twin, "std", to_float)
+    return _metric(twin, scorer.std(conversion(to_float)))
 
 
 @drop_in("metric")
 def stderr(twin: Any, to_float: ValueToFloat = USUAL, cluster: str | None = None) -> Metric:
-    return _metric(twin, "stderr", to_float, cluster=cluster)
+    return _metric(twin, scorer.stderr(conversion(to_float), cluster))
 
 
 @drop_in("metric")
 def bootstrap_stderr(twin: Any, num_samples: int = 1000, to_float: ValueToFloat = USUAL) -> Metric:
-    return _metric(twin, "bootstrap_stderr", to_float, {"num_samples": num_samples})
+    return _metric(twin, scorer.bootstrap_stderr(num_samples, conversion(to_float)))
 
 
 @drop_in("metric")
@@ -84,14 +79,14 @@ def ci(
     to_float: ValueToFloat = USUAL,
     cluster: str | None = None,
 ) -> Metric:
-    return _metric(twin, "ci", to_float, {"level": level, "method": method, "num_samples": num_samples}, cluster)
+    return _metric(twin, scorer.ci(level, method, num_samples, conversion(to_float), cluster))
 
 
 @drop_in("metric")
 def ci_wilson(
     twin: Any, level: float = 0.95, to_float: ValueToFloat = USUAL, cluster: str | None = None
 ) -> Metric:
-    return _metric(twin, "ci_wilson", to_float, {"level": level}, cluster)
+    return _metric(twin, scorer.ci_wilson(level, conversion(to_float), cluster))
 
 
 @drop_in("metric")
@@ -105,65 +100,29 @@ def grouped(
     value_to_float: ValueToFloat = USUAL,
     name_template: str = "{group_name}",
 ) -> Metric:
-    by_group: Any = scorer.grouped(
-        metric, group_key, all=all, all_label=all_label, value_to_float=value_to_float, name_template=name_template
-    )
-
-    def grouped_metric(scores: list[SampleScore]) -> Value:
-        return answer(twin, scores, lambda: by_group(scores))
-
-    return grouped_metric
-
-
-def _value_metric(
-    twin: Any, name: str, parameters: dict[str, Any], notes: list[str] | None = None, to_float: ValueToFloat | None = None
-) -> Metric:
-    """A metric of scores as they are, or as lists of floats."""
-
-    def metric(scores: list[SampleScore]) -> Value:
-        def compute() -> Any:
-            given = list(scores) if to_float is None else [_in_floats(score, to_float) for score in scores]
-            return _core.measure_values(name, parameters, given, notes or [])
-
-        return answer(twin, scores, compute)
-
-    return metric
-
-
-def _in_floats(score: SampleScore, to_float: ValueToFloat) -> Any:
-    value = score.score.value
-    return _core.SampleScore(_core.Score([to_float(one) for one in value] if isinstance(value, (list, tuple)) else value))
+    inner: Any = metric
+    ours = scorer.grouped(inner, group_key, all=all, all_label=all_label, value_to_float=value_to_float, name_template=name_template)
+    return _metric(twin, ours)
 
 
 @drop_in("metric")
 def frequency(twin: Any, categories: Any = None, normalize: bool = True) -> Metric:
-    # Inspect's own has checked the categories, which may be an enumeration.
-    named = [] if categories is None else [str(getattr(one, "value", one)) for one in categories]
-    return _value_metric(twin, "frequency", {"categories": named, "normalize": bool(normalize)})
+    return _metric(twin, scorer.frequency(categories, normalize))
 
 
 @drop_in("metric")
 def krippendorff_alpha(
     twin: Any, level: Literal["nominal", "ordinal", "interval"] = "nominal", to_float: ValueToFloat | None = None
 ) -> Metric:
-    convert = None if level == "nominal" else to_float
-    return _value_metric(twin, "krippendorff_alpha", {"level": level}, to_float=convert)
-
-
-_LOSSES = ["num_tokens", "sum_log_probs"]
+    return _metric(twin, scorer.krippendorff_alpha(level, to_float))
 
 
 @drop_in("metric")
 def perplexity_per_token(twin: Any) -> Metric:
-    return _value_metric(twin, "perplexity_per_token", {}, _LOSSES)
+    return _metric(twin, scorer.perplexity_per_token())
 
 
 @drop_in("metric")
 def perplexity_per_seq(twin: Any) -> Metric:
-    return _value_metric(twin, "perplexity_per_seq", {}, _LOSSES)
+    return _metric(twin, scorer.perplexity_per_seq())
 
-
-_NAMES = ("accuracy", "mean", "var", "std", "stderr", "bootstrap_stderr", "ci", "ci_wilson", "grouped", "frequency")
-for _name in (*_NAMES, "krippendorff_alpha", "perplexity_per_token", "perplexity_per_seq"):
-    globals()[_name].__doc__ = _core.metric_documentation(_name)
-del _name

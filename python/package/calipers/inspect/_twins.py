@@ -1,6 +1,6 @@
 """Functions that stand in for Inspect's.
 
-Beside every metric and reducer that a factory of ours makes, Inspect's own factory makes its twin. Ours computes, and carries the twin's
+Beside every metric, reducer and scorer that a factory of ours makes, Inspect's own factory makes its twin. Ours computes, and carries the twin's
 registration, which Inspect keeps as attributes of the function. So logs have Inspect's names and parameters, nothing is registered in
 Inspect's place, and no private part of Inspect is touched.
 """
@@ -13,6 +13,8 @@ from collections.abc import Callable
 from typing import Any, Concatenate, ParamSpec
 
 import inspect_ai.scorer as theirs
+
+from .. import scorer as ours
 
 P = ParamSpec("P")
 
@@ -36,6 +38,7 @@ def drop_in(kind: str) -> Callable[[Callable[Concatenate[Any, P], Any]], Callabl
                 vars(made).update(vars(twin))
             return made
 
+        make.__doc__ = getattr(ours, name).__doc__
         signature = inspect.signature(factory)
         setattr(make, "__signature__", signature.replace(parameters=list(signature.parameters.values())[1:]))
         if original is None:

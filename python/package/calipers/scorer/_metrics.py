@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, Protocol, Union
 
 from .. import _core
-from .._core import SampleScore
+from .._core import SampleScore, Score
 from .._metrics import EXPRESSION, builtin, tag
 from ._values import ValueToFloat, conversion, is_usual, value_to_float
 
@@ -32,12 +32,32 @@ def _builtin(
     def metric(scores: list[SampleScore]) -> Any:
         return _core.measure(name, given, scores, how, cluster)
 
-    arguments = [f"{key}={json.dumps(value)}" for key, value in given.items()]
-    if cluster is not None:
-        arguments.append(f"cluster={json.dumps(cluster)}")
-    expression = f"{name}({', '.join(arguments)})" if is_usual(to_float) else None
-    made: Metric = tag(metric, "metric", name, expression)
+    arguments = given if cluster is None else {**given, "cluster": cluster}
+    made: Metric = tag(metric, "metric", name, _expression(name, arguments) if is_usual(to_float) else None)
     return made
+
+
+def _expression(name: str, arguments: dict[str, Any]) -> str:
+    """A metric as it is written for the library."""
+    # JSON and the language of expressions differ in the words for true and false.
+    literals = (f"{key}={value if isinstance(value, bool) else json.dumps(value)}" for key, value in arguments.items())
+    return f"{name}({', '.join(literals)})"
+
+
+def _of_values(name: str, parameters: dict[str, Any], notes: Sequence[str] = (), to_float: ValueToFloat | None = None) -> Metric:
+    """A metric of scores as they are, or as lists of floats. `notes` are the keys of their metadata that it looks at."""
+
+    def metric(scores: list[SampleScore]) -> Any:
+        given = list(scores) if to_float is None else [_in_floats(score, to_float) for score in scores]
+        return _core.measure_values(name, parameters, given, list(notes))
+
+    made: Metric = tag(metric, "metric", name, _expression(name, parameters) if to_float is None else None)
+    return made
+
+
+def _in_floats(score: SampleScore, to_float: ValueToFloat) -> SampleScore:
+    value: Any = score.score.value
+    return SampleScore(Score([to_float(one) for one in value] if isinstance(value, (list, tuple)) else value))
 
 
 @builtin
@@ -79,6 +99,47 @@ def ci(
     cluster: str | None = None,
 ) -> Metric:
     return _builtin("ci", to_float, {"level": level, "method": method, "num_samples": num_samples}, cluster)
+
+
+@builtin
+def ci_wilson(level: float = 0.95, to_float: ValueToFloat = value_to_float(), cluster: str | None = None) -> Metric:
+    return _builtin("ci_wilson", to_float, {"level": level}, cluster)
+
+
+@builtin
+def frequency(categories: Any = None, normalize: bool = True) -> Metric:
+    if isinstance(categories, str):
+        raise TypeError(f"categories must be several labels, not a single string ({categories!r} would be iterated as characters).")
+    named = [] if categories is None else [str(getattr(one, "value", one)) for one in categories]
+    return _of_values("frequency", {"categories": named, "normalize": bool(normalize)})
+
+
+def categorical(categories: Any = None) -> list[Metric]:
+    """The metrics of a scorer that gives categories: how often each occurs.
+
+    `categories` is a list of labels or an enumeration of text. Those that never occur are reported too.
+    """
+    return [frequency(categories)]
+
+
+@builtin
+def krippendorff_alpha(
+    level: Literal["nominal", "ordinal", "interval"] = "nominal", to_float: ValueToFloat | None = None
+) -> Metric:
+    return _of_values("krippendorff_alpha", {"level": level}, to_float=None if level == "nominal" else to_float)
+
+
+_LOSSES = ("num_tokens", "sum_log_probs")
+
+
+@builtin
+def perplexity_per_token() -> Metric:
+    return _of_values("perplexity_per_token", {}, _LOSSES)
+
+
+@builtin
+def perplexity_per_seq() -> Metric:
+    return _of_values("perplexity_per_seq", {}, _LOSSES)
 
 
 @builtin
@@ -130,6 +191,7 @@ def grouped(
     return made
 
 
-for _name in ("accuracy", "mean", "var", "std", "stderr", "bootstrap_stderr", "ci", "grouped"):
+_NAMES = ("accuracy", "mean", "var", "std", "stderr", "bootstrap_stderr", "ci", "ci_wilson", "grouped", "frequency")
+for _name in (*_NAMES, "krippendorff_alpha", "perplexity_per_token", "perplexity_per_seq"):
     globals()[_name].__doc__ = _core.metric_documentation(_name)
 del _name

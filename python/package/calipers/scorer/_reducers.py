@@ -29,23 +29,46 @@ def _builtin(name: str, to_float: ValueToFloat, threshold: float | None = None) 
     def reduce(scores: list[Score]) -> Score:
         if isinstance(how, tuple):
             return _core.reduce(name, threshold, scores, how)
-        return _core.reduce(name, threshold, [_converted(score, to_float) for score in scores], _USUAL)
+        values = [score.value for score in scores]
+        floats = _floats(to_float, values)
+        converted = [Score(value, score.answer, score.explanation, score.metadata) for value, score in zip(floats, scores)]
+        reduced = _core.reduce(name, threshold, converted, _USUAL)
+        if name == "max":
+            reduced.value = _originals(reduced.value, floats, values)  # The best attempt keeps the value that it has.
+        return reduced
 
     is_plain = is_usual(to_float) and threshold in (None, 1.0)
     made: ScoreReducer = tag(reduce, "reducer", name, name if is_plain else None)
     return made
 
 
-def _converted(score: Score, to_float: ValueToFloat) -> Score:
-    """A score whose values are floats already."""
-    value: Any = score.value
-    if isinstance(value, dict):
-        value = {key: to_float(one) for key, one in value.items()}
-    elif isinstance(value, list):
-        value = [to_float(one) for one in value]
-    else:
-        value = to_float(value)
-    return Score(value, score.answer, score.explanation, score.metadata)
+def _floats(to_float: ValueToFloat, values: list[Any]) -> list[Any]:
+    """Values with their parts converted. The first that was scored says whether they have parts, as in Inspect."""
+    first = next((value for value in values if value == value), None)
+    kind = dict if isinstance(first, dict) else list if isinstance(first, list) else None
+    floats: list[Any] = []
+    for value in values:
+        if value != value or (kind is not None and not isinstance(value, kind)):
+            floats.append(value)
+        elif isinstance(value, dict) and kind is dict:
+            floats.append({key: to_float(one) for key, one in value.items()})
+        else:
+            floats.append([to_float(one) for one in value] if kind is list else to_float(value))
+    return floats
+
+
+def _originals(reduced: Any, floats: list[Any], values: list[Any]) -> Any:
+    """The values, as they were, that the reduced floats stand for."""
+    pairs = [pair for pair in zip(floats, values) if isinstance(pair[0], (dict, list)) == isinstance(reduced, (dict, list))]
+    if isinstance(reduced, dict):
+        return {key: _original(one, [(f[key], v[key]) for f, v in pairs]) for key, one in reduced.items()}
+    if isinstance(reduced, list):
+        return [_original(one, [(f[place], v[place]) for f, v in pairs]) for place, one in enumerate(reduced)]
+    return _original(reduced, pairs)
+
+
+def _original(float_: Any, pairs: list[tuple[Any, Any]]) -> Any:
+    return next((value for float, value in pairs if float == float_), float_)
 
 
 @builtin
