@@ -3,7 +3,7 @@
     file_data.py FOLDER SAMPLES JSON_ROWS PARQUET_ROWS
 
 `log.eval` is written by Inspect AI itself, `log-deflate.eval` has the same members as older versions compressed them,
-`rows.jsonl` and `rows.parquet` are written by polars with its defaults. All is made from fixed seeds. Prints how
+`rows.jsonl`, `rows.csv` and `rows.parquet` are written by polars with its defaults. All is made from fixed seeds. Prints how
 many bytes the members of `log.eval` have, and those of its samples alone, as JSON.
 """
 
@@ -194,6 +194,7 @@ def main():
     make(folder / "log-deflate.eval", lambda path: write_deflated(path, log))
     make(folder / "ten.jsonl", lambda path: rows(10).write_ndjson(path))
     make(folder / "rows.jsonl", lambda path: rows(json_rows).write_ndjson(path))
+    make(folder / "rows.csv", lambda path: rows(json_rows).write_csv(path))
     make(folder / "rows.parquet", lambda path: rows(parquet_rows).write_parquet(path))
     print(json.dumps(inflated(log)))
 

@@ -37,8 +37,8 @@ def polars(path):
     import polars as pl
 
     def run():
-        scan = pl.scan_parquet if path.endswith(".parquet") else pl.scan_ndjson
-        rows = scan(path).select("task", "cluster", "score")
+        scans = {"parquet": pl.scan_parquet, "jsonl": pl.scan_ndjson, "csv": pl.scan_csv}
+        rows = scans[path.rpartition(".")[2]](path).select("task", "cluster", "score")
         tasks = rows.group_by("task").agg(pl.col("score").mean())
         s, k = pl.col("s"), pl.col("k").cast(pl.Float64)
         clusters = rows.group_by("cluster").agg(s=pl.col("score").sum(), k=pl.len())
@@ -55,7 +55,7 @@ def duckdb(path):
     import duckdb
 
     columns = "{task: 'VARCHAR', cluster: 'VARCHAR', score: 'DOUBLE'}"
-    table = f"'{path}'" if path.endswith(".parquet") else f"read_ndjson('{path}', columns={columns})"
+    table = f"read_ndjson('{path}', columns={columns})" if path.endswith(".jsonl") else f"'{path}'"
     # One scan for both groupings is faster than a query for each.
     query = f"""
         with sums as materialized (

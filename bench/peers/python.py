@@ -266,7 +266,7 @@ objects. `custom` is a metric in Python on {OBJECTS:,} rows, with what it takes 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--calipers", required=True)
+    parser.add_argument("--calipers", default=Path(sys.executable).with_name("calipers"), help="the command line, for its version")
     parser.add_argument("--only", default="", help="only cases with this in their name")
     parser.add_argument("--write", type=Path)
     parser.add_argument("--date", default="")

@@ -4,6 +4,7 @@ use calipers::gate::{GateOptions, GateReport, gate};
 use calipers::io::{Source, read_document};
 use calipers::policy::Policy;
 use calipers::{LoadedRun, Selection};
+use cpu_time::ProcessTime;
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
@@ -19,16 +20,17 @@ pub(crate) fn run() -> Result<bool, String> {
     let lines = results();
     let options = GateOptions::default();
     println!(
-        "{SCENARIOS} scenarios × {ATTEMPTS} attempts, {:.1} MB of JSON Lines; least of {RUNS} runs, wall time",
+        "{SCENARIOS} scenarios × {ATTEMPTS} attempts, {:.1} MB of JSON Lines; least of {RUNS} runs",
         lines.len() as f64 / 1e6
     );
-    println!("| mode | gates | verdict | read | judge | required | |");
-    println!("|:--|--:|:--|--:|--:|--:|:--|");
+    // A verdict takes one thread, so that its CPU time is what it takes on a machine that has nothing else to do.
+    println!("| mode | gates | verdict | read, wall | judge, wall | judge, CPU | required | |");
+    println!("|:--|--:|:--|--:|--:|--:|--:|:--|");
     for (mode, confidence) in [("point", ""), ("confidence", r#", "confidence": 0.95"#)] {
         let document =
             read_document("policy.json", policy(confidence).as_bytes()).map_err(|mistake| mistake.to_string())?;
         let policy = Policy::parse(&document).map_err(|mistakes| mistakes[0].to_string())?;
-        let (mut reading, mut judging) = (Duration::MAX, Duration::MAX);
+        let [mut reading, mut judging, mut computing] = [Duration::MAX; 3];
         let mut last: Option<GateReport> = None;
         for _ in 0..RUNS {
             let start = Instant::now();
@@ -37,18 +39,19 @@ pub(crate) fn run() -> Result<bool, String> {
             let needs = options.needs(&selection, &policy);
             let run = LoadedRun::load("results.jsonl", &selection, &needs).map_err(|error| error.to_string())?;
             reading = reading.min(start.elapsed());
-            let start = Instant::now();
+            let (start, start_cpu) = (Instant::now(), ProcessTime::now());
             last = Some(gate(&run, &policy, &selection, &options).map_err(|error| error.to_string())?);
-            judging = judging.min(start.elapsed());
+            (judging, computing) = (judging.min(start.elapsed()), computing.min(start_cpu.elapsed()));
         }
         let report = last.ok_or("nothing was run")?;
-        let milliseconds = judging.as_secs_f64() * 1e3;
+        let milliseconds = computing.as_secs_f64() * 1e3;
         let word = if milliseconds < MILLISECONDS_MAX { "ok" } else { "behind" };
         println!(
-            "| {mode} | {} | {} | {:.0} ms | {milliseconds:.1} ms | {MILLISECONDS_MAX:.0} ms | {word} |",
+            "| {mode} | {} | {} | {:.0} ms | {:.1} ms | {milliseconds:.1} ms | {MILLISECONDS_MAX:.0} ms | {word} |",
             report.gates.len(),
             report.verdict,
-            reading.as_secs_f64() * 1e3
+            reading.as_secs_f64() * 1e3,
+            judging.as_secs_f64() * 1e3,
         );
     }
     Ok(true)

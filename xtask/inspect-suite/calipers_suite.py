@@ -1,8 +1,8 @@
-"""A plugin of pytest that runs tests of Inspect with Calipers in place of its metrics and reducers.
+"""A plugin of pytest that runs tests of Inspect with Calipers in place of its metrics, reducers and scorers.
 
 CALIPERS_SUITE_MODE says how: `plain` leaves Inspect alone; `ours` installs `calipers.inspect`; `wrong` does too, and adds 0.01 to every
-number of ours, which tests should notice. CALIPERS_SUITE_REPORT names the folder that every process writes its report to: how each
-test ended, and which tests called our code.
+number of ours; `flipped` turns every grade of ours into its opposite. Tests should notice both. CALIPERS_SUITE_REPORT names the folder that every
+process writes its report to: how each test ended, and which tests called our metrics and reducers (`calls`) and our scorers (`grades`).
 """
 
 import json
@@ -40,28 +40,31 @@ class Suite:
         self.test = None
         self.outcomes = {}
         self.calls = {}
+        self.grades = {}
 
-    def watch(self, function, change):
-        """A function of ours that notes the test which calls it."""
+    def watch(self, function, counts, mode, change):
+        """A function of ours that notes the test which calls it, and changes what it gives in one of the modes."""
 
         def watched(*args, **kwargs):
-            self.calls[self.test] = self.calls.get(self.test, 0) + 1
             answer = function(*args, **kwargs)
-            return change(answer) if MODE == "wrong" else answer
+            if answer is not None:  # None is for Inspect to answer.
+                counts[self.test] = counts.get(self.test, 0) + 1
+            return change(answer) if MODE == mode else answer
 
         return watched
 
     def install(self):
         import calipers.inspect
         from calipers import _core
-        from calipers.inspect import _metrics
+        from calipers.inspect import _metrics, _scorers
 
         # Where there are no scores, or wrong ones, our code answers without the library.
-        _metrics.answer = self.watch(_metrics.answer, lambda answer: answer)
+        _metrics.answer = self.watch(_metrics.answer, self.calls, None, None)
 
-        _core.measure = self.watch(_core.measure, wrong)
-        _core.measure_values = self.watch(_core.measure_values, wrong)
-        _core.reduce = self.watch(_core.reduce, lambda score: _core.Score(wrong(score.value)))
+        _core.measure = self.watch(_core.measure, self.calls, "wrong", wrong)
+        _core.measure_values = self.watch(_core.measure_values, self.calls, "wrong", wrong)
+        _core.reduce = self.watch(_core.reduce, self.calls, "wrong", lambda score: _core.Score(wrong(score.value)))
+        _scorers.grade = self.watch(_scorers.grade, self.grades, "flipped", flipped)
         calipers.inspect.install()
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
@@ -89,7 +92,8 @@ class Suite:
     def pytest_sessionfinish(self):
         REPORT.mkdir(parents=True, exist_ok=True)
         file = REPORT / f"{os.environ.get('PYTEST_XDIST_WORKER', 'main')}.json"
-        file.write_text(json.dumps({"outcomes": self.outcomes, "calls": {str(test): n for test, n in self.calls.items()}}))
+        counts = {name: {str(test): n for test, n in getattr(self, name).items()} for name in ("calls", "grades")}
+        file.write_text(json.dumps({"outcomes": self.outcomes, **counts}))
 
 
 def wrong(value):
@@ -99,6 +103,13 @@ def wrong(value):
     if isinstance(value, list):
         return [wrong(one) for one in value]
     return value + ERROR if isinstance(value, (int, float)) and not isinstance(value, bool) else value
+
+
+def flipped(score):
+    """A score with the opposite grade."""
+    if score is not None:
+        score.value = {"C": "I", "I": "C"}.get(score.value, score.value)
+    return score
 
 
 stub_tokens()

@@ -1,9 +1,9 @@
-"""Runs the tests of Inspect with our metrics and reducers in place of its own, and holds the outcomes against those without us.
+"""Runs the tests of Inspect with our metrics, reducers and scorers in place of its own, and holds the outcomes against those without us.
 
     python suite.py SOURCES REPORTS [TESTS…]
 
 SOURCES is an unpacked source distribution of Inspect, REPORTS a folder for outcomes. Without TESTS, which pytest understands, `tests/scorer` runs. Ends
-with 1 if a test fails that passes without us, or if too few tests call our code or notice wrong numbers.
+with 1 if a test fails that passes without us, or if too few tests call our code or notice wrong numbers and grades.
 """
 
 import json
@@ -16,15 +16,16 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 SCORERS = "tests/scorer/"
-#: How many tests of `tests/scorer` must call our code, and how many tests must notice an error of 0.01.
-REACH_MIN = 141
-NOTICE_MIN = 60
+#: How many tests of `tests/scorer` must call our metrics and reducers, and our scorers.
+REACH_MIN = {"metrics and reducers": 141, "scorers": 75}
+#: How many tests must notice an error of 0.01 in every number, and a wrong grade.
+NOTICE_MIN = {"wrong": 60, "flipped": 60}
 #: Seconds that one test may take.
 PATIENCE = 300
 
 
 def run(mode, sources, reports, tests, name=None):
-    """Runs tests, and returns how each ended and which called our code."""
+    """Runs tests, and returns how each ended, which called our metrics and reducers, and which our scorers."""
     name = name or mode
     report = reports / name
     shutil.rmtree(report, ignore_errors=True)
@@ -40,17 +41,18 @@ def run(mode, sources, reports, tests, name=None):
         listed = reports / f"{name}.tests"
         listed.write_text("\n".join(tests) + "\n")
         done = subprocess.run([*command, f"@{listed}"], cwd=sources, env=environment, stdout=log, stderr=subprocess.STDOUT)
-    outcomes, calls = {}, {}
+    outcomes, calls, grades = {}, {}, {}
     for file in sorted(report.glob("*.json")) if report.exists() else []:
         part = json.loads(file.read_text())
         outcomes |= part["outcomes"]
         calls |= part["calls"]
+        grades |= part["grades"]
     if done.returncode not in (0, 1) or not outcomes:
         tail = "\n".join((reports / f"{name}.log").read_text(errors="replace").splitlines()[-15:])
         sys.exit(f"error: pytest ended with {done.returncode} ({mode})\n{tail}")
     print(f"{name}: {count(outcomes, 'passed')} passed, {count(outcomes, 'failed')} failed, {count(outcomes, 'skipped')} skipped "
           f"in {time.monotonic() - start:.0f} s", file=sys.stderr)
-    return outcomes, {test for test in calls if test in outcomes}
+    return outcomes, {test for test in calls if test in outcomes}, {test for test in grades if test in outcomes}
 
 
 def count(outcomes, outcome):
@@ -60,7 +62,7 @@ def count(outcomes, outcome):
 def main(sources, reports, *tests):
     sources, reports = pathlib.Path(sources).resolve(), pathlib.Path(reports).resolve()
     reports.mkdir(parents=True, exist_ok=True)
-    ours, reached = run("ours", sources, reports, list(tests) or [SCORERS])
+    ours, calling, grading = run("ours", sources, reports, list(tests) or [SCORERS])
     problems = []
 
     # Tests fail for many reasons, such as a network that is not there: only those that pass without us are our fault.
@@ -70,21 +72,24 @@ def main(sources, reports, *tests):
     # A test that depends on time or order may fail once: what fails with us fails twice.
     again = run("ours", sources, reports, worse, "again")[0] if worse else {}
     worse = [test for test in worse if again.get(test) != "passed"]
-    of_scorers = sorted(test for test in reached if test.startswith(SCORERS))
-    print(f"tests that call our code: {len(reached)}, of which {len(of_scorers)} in {SCORERS}")
-    print(f"of these: {sum(ours[test] == 'passed' for test in reached)} pass, {sum(ours[test] == 'failed' for test in reached)} fail")
-    print(f"tests that fail: {len(failed)}, of which {len(worse)} fail with us only")
+    print(f"tests: {len(ours)}, of which {count(ours, 'passed')} pass, {count(ours, 'skipped')} skip themselves, {len(failed)} fail")
+    print(f"tests that fail with us only: {len(worse)}")
     problems += [f"{test} fails with us, and is {plain.get(test, 'not run')} without us" for test in worse]
-    if len(of_scorers) < REACH_MIN:
-        problems.append(f"only {len(of_scorers)} tests of {SCORERS} call our code; at least {REACH_MIN} should")
+    for what, reached in (("metrics and reducers", calling), ("scorers", grading)):
+        of_scorers = sum(test.startswith(SCORERS) for test in reached)
+        print(f"tests that call our {what}: {len(reached)}, of which {of_scorers} in {SCORERS}; "
+              f"{sum(ours[test] == 'passed' for test in reached)} pass")
+        if of_scorers < REACH_MIN[what]:
+            problems.append(f"only {of_scorers} tests of {SCORERS} call our {what}; at least {REACH_MIN[what]} should")
 
-    # Without a name, pytest would run all tests.
-    right = sorted(test for test in reached if ours[test] == "passed")
-    wrong = run("wrong", sources, reports, right)[0] if right else {}
-    noticed = sum(ours[test] == "passed" and wrong.get(test) == "failed" for test in reached)
-    print(f"tests that notice an error of 0.01 in every number: {noticed}")
-    if noticed < NOTICE_MIN:
-        problems.append(f"only {noticed} tests notice an error of 0.01; at least {NOTICE_MIN} should")
+    for mode, reached, what in (("wrong", calling, "an error of 0.01 in every number"), ("flipped", grading, "the opposite grade")):
+        # Without a name, pytest would run all tests.
+        right = sorted(test for test in reached if ours[test] == "passed")
+        changed = run(mode, sources, reports, right)[0] if right else {}
+        noticed = count(changed, "failed")
+        print(f"tests that notice {what}: {noticed} of {len(right)}")
+        if noticed < NOTICE_MIN[mode]:
+            problems.append(f"only {noticed} tests notice {what}; at least {NOTICE_MIN[mode]} should")
     for problem in problems:
         print(f"error: {problem}", file=sys.stderr)
     return 1 if problems else 0

@@ -71,7 +71,8 @@ fn problems(packages: &str, allowed: &[&str]) -> Vec<String> {
     lines
         .into_iter()
         .filter_map(|line| {
-            let (package, licence) = line.split_once('\t').unwrap_or((line, ""));
+            // A package that its own tests depend on is marked where it comes up again.
+            let (package, licence) = line.trim_end_matches(" (*)").split_once('\t').unwrap_or((line, ""));
             if package.contains("://") {
                 return Some(format!("`{package}` does not come from crates.io"));
             }

@@ -26,8 +26,9 @@ const TEXT_BYTES_MAX: u64 = 1 << 12;
 const BINARY_BYTES_MAX: u64 = 1 << 16;
 
 /// The folders of testdata/formats that a target starts from; no folders stand for all.
-const SEEDS: [(&str, &[&str]); 10] = [
+const SEEDS: [(&str, &[&str]); 12] = [
     ("any", &[]),
+    ("arrow", &["arrow"]),
     ("columns", &["native"]),
     ("csv", &["csv"]),
     ("documents", &["native"]),
@@ -37,6 +38,7 @@ const SEEDS: [(&str, &[&str]); 10] = [
     ("junit", &["junit"]),
     ("native_lines", &["native"]),
     ("parquet", &["parquet", "lighteval"]),
+    ("parts", &["part"]),
 ];
 
 pub(crate) fn run(root: &Path, args: &[String]) -> Result<(), Failure> {
@@ -100,7 +102,7 @@ fn nightly() -> Command {
 }
 
 fn fuzz(root: &Path, target: &str, seconds: u64, seeds: &[PathBuf]) -> Command {
-    let is_binary = matches!(target, "inspect_eval" | "parquet" | "any");
+    let is_binary = matches!(target, "inspect_eval" | "parquet" | "any" | "arrow" | "parts");
     let bytes_max = if is_binary { BINARY_BYTES_MAX } else { TEXT_BYTES_MAX };
     let mut command = nightly();
     command.current_dir(root.join("fuzz")).args(["fuzz", "run", target]);

@@ -1,13 +1,14 @@
-//! `cargo xtask inspect-suite`: Inspect's own tests, with our metrics and reducers in place of its own.
+//! `cargo xtask inspect-suite`: Inspect's own tests, with our metrics, reducers and scorers in place of its own.
 
-use crate::{Failure, process, python, wheel};
-use std::path::{Path, PathBuf};
+use crate::{Failure, inspect_sources, process, python, wheel};
+use std::path::Path;
 use std::process::Command;
 
 pub(crate) const HELP: &str = "\
-Runs tests of Inspect with the metrics and reducers of `calipers.inspect` in place of Inspect's own in every module. Tests that fail run again
-without us, and must fail there too. At least 141 tests of Inspect's tests/scorer must call our code. Those that call it run once more with an error
-of 0.01 in each of our numbers, which at least 60 must notice.
+Runs tests of Inspect with the metrics, reducers and scorers of `calipers.inspect` in place of Inspect's own in every module. Tests that fail
+run again without us, and must fail there too. At least 141 tests of Inspect's tests/scorer must call our metrics and reducers, and 75 our scorers.
+Those that call them run once more with an error of 0.01 in each of our numbers, which at least 60 must notice, and with the opposite of each of our
+grades, which at least 60 must notice.
 
 The tests come with the source distribution of Inspect 0.3.251, the last that has them, from PyPI. It is kept in target/inspect-suite, with
 an environment of its own: the first run needs `python3` and the network, and ends with a reason where there is neither. Tests that need an account, a
@@ -18,9 +19,7 @@ usage: cargo xtask inspect-suite [TESTS]
 Without TESTS, tests/scorer runs: a few minutes. `tests/scorer tests/log` names folders of Inspect's, and `tests` all of them, which take an hour or more.
 ";
 
-/// The last version whose source distribution has its tests.
-const VERSION: &str = "0.3.251";
-const FOLDER: &str = "target/inspect-suite";
+const FOLDER: &str = inspect_sources::FOLDER;
 const SCRIPT: &str = "xtask/inspect-suite/suite.py";
 /// Inspect, and what its tests import. Providers of models are there for their classes; nothing is sent to them.
 const PACKAGES: [&str; 18] = [
@@ -53,32 +52,10 @@ pub(crate) fn run(root: &Path, args: &[String]) -> Result<(), Failure> {
     let environment = python::environment(root, &format!("{FOLDER}/venv"), &PACKAGES)
         .map_err(|missing| Failure::Failed(format!("{}: {}", missing.step, missing.cause)))?;
     eprint!("{}", environment.versions);
-    let sources = fetch(root, &environment).map_err(Failure::Failed)?;
+    let sources = inspect_sources::fetch(root, &environment).map_err(Failure::Failed)?;
     let wheel = wheel::build_all(root, &environment).map_err(Failure::Failed)?;
     wheel::install(root, &environment, &wheel).map_err(Failure::Failed)?;
     let mut suite = Command::new(root.join(&environment.python));
     suite.current_dir(root).arg(SCRIPT).arg(sources).arg(format!("{FOLDER}/reports")).args(args);
     process::succeed(&mut suite).map_err(Failure::Failed)
-}
-
-/// The unpacked source distribution, fetched once.
-fn fetch(root: &Path, environment: &python::Environment) -> Result<PathBuf, String> {
-    let sources = Path::new(FOLDER).join(format!("inspect_ai-{VERSION}"));
-    if root.join(&sources).join("tests/scorer").is_dir() {
-        return Ok(sources);
-    }
-    let mut download = wheel::pip(root, environment);
-    download.args(["download", "-q", "--no-deps", "--no-binary", ":all:", "--dest", FOLDER]);
-    process::succeed(download.arg(format!("inspect_ai=={VERSION}"))).map_err(|cause| {
-        format!("{cause}\n  hint: the source distribution is fetched from PyPI, which needs the network")
-    })?;
-    const UNPACK: &str = "import sys, tarfile; tarfile.open(sys.argv[1]).extractall(sys.argv[2], filter='data')";
-    let mut unpack = Command::new(root.join(&environment.python));
-    unpack.current_dir(root).args(["-c", UNPACK]).arg(format!("{FOLDER}/inspect_ai-{VERSION}.tar.gz")).arg(FOLDER);
-    process::succeed(&mut unpack)?;
-    if root.join(&sources).join("tests/scorer").is_dir() {
-        Ok(sources)
-    } else {
-        Err(format!("the source distribution of Inspect {VERSION} has no tests/scorer"))
-    }
 }

@@ -6,12 +6,15 @@
 mod bench;
 mod calibrate;
 mod checks;
+mod clusters;
 mod dependencies;
 mod fuzz;
+mod inspect_sources;
 mod inspect_suite;
 mod markdown;
 mod page;
 mod platforms;
+mod postgres;
 mod process;
 mod python;
 mod shared_build;
@@ -36,8 +39,9 @@ commands:
   calibrate [NAME]  simulate known truths and count how often the intervals and gates keep their promise
   bench [ARGS]      compare speed with other tools on the same data
   fuzz [TARGET]     feed the readers damaged files
-  inspect-suite     run Inspect's own tests with our metrics and reducers in place of its own
+  inspect-suite     run Inspect's own tests with our metrics, reducers and scorers in place of its own
   python [ARGS]     build, install and test the Python package
+  clusters [ARGS]   test it on Spark and Ray, on this machine
   platforms         type-check for macOS and Windows, if the targets are installed
   site              build the site from docs/, and check its links
 
@@ -50,7 +54,7 @@ struct Command {
     run: fn(&Path, &[String]) -> Result<(), Failure>,
 }
 
-const COMMANDS: [Command; 10] = [
+const COMMANDS: [Command; 11] = [
     Command { name: "test", help: test::HELP, run: test::run },
     Command { name: "checks", help: test::CHECKS_HELP, run: test::run_checks },
     Command { name: "vectors", help: vectors::HELP, run: vectors::run },
@@ -59,6 +63,7 @@ const COMMANDS: [Command; 10] = [
     Command { name: "fuzz", help: fuzz::HELP, run: fuzz::run },
     Command { name: "inspect-suite", help: inspect_suite::HELP, run: inspect_suite::run },
     Command { name: "python", help: wheel::HELP, run: wheel::run },
+    Command { name: "clusters", help: clusters::HELP, run: clusters::run },
     Command { name: "platforms", help: platforms::HELP, run: platforms::run },
     Command { name: "site", help: site::HELP, run: site::run },
 ];

@@ -1,7 +1,8 @@
 //! `cargo xtask test`: everything that must hold before a change is merged.
 
 use crate::checks::{self, Repository};
-use crate::{Failure, dependencies, page, process, python, suites, wheel};
+use crate::postgres::PostgresServer;
+use crate::{Failure, clusters, dependencies, page, process, python, suites, wheel};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
@@ -11,6 +12,15 @@ Runs everything that a change must pass. Every step runs, even after one has fai
 
 The step `inspect` needs Inspect AI, which it installs into a private environment, target/inspect-venv. This needs
 `python3` and the network the first time; without them, the step is skipped and says why.
+
+The step `buckets` starts a server of the S3 protocol on this machine (moto, in target/bucket-venv), and one of the Azure
+protocol (azurite, in target/azurite) if `npm` is there. They end with the tests.
+
+The step `postgres` starts a Postgres server in a scratch folder, on a socket, as an unprivileged user. It installs one if it can
+(on Debian, as root), and ends it with the tests.
+
+The step `clusters` starts Spark (a master and two workers) and Ray (a head and two nodes) on this machine, from target/cluster-venv.
+They end with the tests. Spark needs Java 17; without it, its tests are skipped.
 
 The step `page` needs `python3` and Chromium, which it installs if it can (on Debian, as root). Its pages and screenshots
 are kept in target/page.
@@ -24,8 +34,12 @@ steps:
   tests         all tests except those in the documentation, with cargo-nextest if it is installed
   doc-tests     the examples in the documentation
   inspect       numbers and logs compared with Inspect itself, in both directions; skipped without Python or network
+  buckets       results in buckets, on local servers; skipped without Python or network
+  postgres      histories in Postgres: the tests of `history` and `view` again; skipped without Postgres
   python        the Python package: built, installed and tested; skipped without Python or network
+  clusters      the Python package on Spark and Ray, on this machine; skipped without Python, network or the wheel
   page          the page of `calipers report` in a headless Chromium; skipped without Chromium or Python
+  view          the pages of `calipers view` there; skipped likewise
   dependencies  licences and sources of all dependencies, by deny.toml, with cargo-deny if it is installed
   advisories    no dependency has a known vulnerability; skipped without cargo-deny or its database
   paths         no file names a folder of one machine
@@ -51,6 +65,21 @@ const INSPECT: [&str; 3] = [INSPECT_PACKAGE, "pandas", "pyarrow"];
 pub(crate) const INSPECT_VENV: &str = "target/inspect-venv";
 /// Names the interpreter to the tests; without it they do nothing.
 const INSPECT_VARIABLE: &str = "CALIPERS_INSPECT_PYTHON";
+
+/// The server of the S3 protocol that tests start.
+pub(crate) const BUCKET_PACKAGES: [&str; 1] = ["moto[server]==5.2.5"];
+pub(crate) const BUCKET_VENV: &str = "target/bucket-venv";
+/// Names its interpreter to the tests; without it they do nothing.
+const BUCKET_VARIABLE: &str = "CALIPERS_MOTO_PYTHON";
+
+/// The server of the Azure protocol that tests start.
+const AZURITE_PACKAGE: &str = "azurite@3.35.0";
+const AZURITE_FOLDER: &str = "target/azurite";
+/// Names its program to the tests; without it they do nothing.
+const AZURITE_VARIABLE: &str = "CALIPERS_AZURITE";
+
+/// Names a Postgres server to the tests of histories; without it they use files.
+const POSTGRES_VARIABLE: &str = "CALIPERS_TEST_POSTGRES";
 
 /// The seed of the laws: this gate gives one answer per commit. Everywhere else they draw new cases every time.
 const LAWS_VARIABLE: &str = "PROPTEST_RNG_SEED";
@@ -94,17 +123,50 @@ pub(crate) fn run(root: &Path, args: &[String]) -> Result<(), Failure> {
         }
         Err(missing) => gate.skip("inspect", &missing.cause),
     }
+    match python::environment(root, BUCKET_VENV, &BUCKET_PACKAGES) {
+        Ok(environment) => {
+            eprint!("{}", environment.versions);
+            let mut command =
+                cargo(&["test", "--workspace", "--test", suites::BINARY, "--", "--nocapture", "buckets::"]);
+            command.env(BUCKET_VARIABLE, root.join(environment.python));
+            match azurite(root) {
+                Ok(program) => {
+                    command.env(AZURITE_VARIABLE, program);
+                }
+                Err(why) => eprintln!("az:// is not tested: {why}"),
+            }
+            gate.command("buckets", &mut command);
+        }
+        Err(missing) => gate.skip("buckets", &missing.cause),
+    }
+    match PostgresServer::start() {
+        Ok(server) => {
+            let mut command = cargo(&["test", "--workspace", "--test", suites::BINARY, "--", "history::", "view::"]);
+            gate.command("postgres", command.env(POSTGRES_VARIABLE, server.address()));
+        }
+        Err(missing) => gate.skip("postgres", &missing),
+    }
     match python::environment(root, INSPECT_VENV, &wheel::PACKAGES) {
         // The tests have built the program that goes into the wheel.
         Ok(environment) => {
             gate.step("python", "the wheel, and its tests", || wheel::check(root, &environment, &[]));
+            match (wheel::built(root), clusters::environment(root)) {
+                (Some(wheel), Ok(environment)) => {
+                    eprint!("{}", environment.versions);
+                    gate.step("clusters", "Spark and Ray", || clusters::check(root, &environment, &wheel, &[]));
+                }
+                (None, _) => gate.skip("clusters", "no wheel was built"),
+                (_, Err(missing)) => gate.skip("clusters", &missing.cause),
+            }
         }
-        Err(missing) => gate.skip("python", &missing.cause),
+        Err(missing) => ["python", "clusters"].iter().for_each(|step| gate.skip(step, &missing.cause)),
     }
-    match page::command(root, &page::program("debug"), &[]) {
-        // The tests have built the program.
-        Ok(mut command) => gate.command("page", &mut command),
-        Err(missing) => gate.skip("page", &missing),
+    for (step, script) in [("page", page::REPORTS), ("view", page::VIEW)] {
+        match page::command(root, script, &page::program("debug"), &[]) {
+            // The tests have built the program.
+            Ok(mut command) => gate.command(step, &mut command),
+            Err(missing) => gate.skip(step, &missing),
+        }
     }
     gate.step("dependencies", "licences and sources by deny.toml", || dependencies::check(root));
     match dependencies::fetch_advisories(root) {
@@ -114,6 +176,20 @@ pub(crate) fn run(root: &Path, args: &[String]) -> Result<(), Failure> {
 
     check_repository(root, &mut gate)?;
     gate.finish()
+}
+
+/// The server of the Azure protocol, installed on first use.
+fn azurite(root: &Path) -> Result<PathBuf, String> {
+    let folder = root.join(AZURITE_FOLDER);
+    let program = folder.join("node_modules/.bin/azurite-blob");
+    if !program.exists() {
+        std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+        let mut npm = Command::new("npm");
+        npm.current_dir(&folder).args(["install", "--no-audit", "--no-fund", "--prefix", ".", AZURITE_PACKAGE]);
+        eprintln!("step packages: {}", process::line(&npm));
+        process::succeed(npm.stdout(std::process::Stdio::null()))?;
+    }
+    Ok(program)
 }
 
 /// `cargo xtask checks`: the last steps of the gate alone.

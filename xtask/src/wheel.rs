@@ -1,7 +1,7 @@
 //! `cargo xtask python`: the Python package, from its sources to its tests.
 
 use crate::python::Environment;
-use crate::{Failure, page, process, python, shared_build};
+use crate::{Failure, inspect_sources, page, process, python, shared_build};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -13,8 +13,9 @@ installed into a private environment, target/inspect-venv, which is made on firs
 
 usage: cargo xtask python [ARGS]
 
-Arguments go to pytest: `cargo xtask python -k scorer`. If CALIPERS_INSPECT_PAGE names a copy of Inspect's page on scoring metrics (its text,
-from a browser), every block of code on it runs with Calipers instead of Inspect.
+Arguments go to pytest: `cargo xtask python -k scorer`. Every block of code on Inspect's page on scoring metrics runs with Calipers instead of
+Inspect. The page is the one in Inspect's source distribution, which is fetched once into target/inspect-suite (50 MB), or a copy that
+CALIPERS_INSPECT_PAGE names: its text, from a browser. Without both these tests are skipped, and the reason is printed.
 ";
 
 /// What building and testing needs. Inspect is there to be compared with.
@@ -74,6 +75,13 @@ pub(crate) fn check(root: &Path, environment: &Environment, args: &[String]) -> 
     install_bare(root, environment, &wheel)?;
     install(root, environment, &wheel)?;
     let mut tests = Command::new(root.join(&environment.python));
+    match inspect_sources::pages(root, environment) {
+        Ok(pages) => tests.env(inspect_sources::PAGE_VARIABLE, pages),
+        Err(why) => {
+            eprintln!("skipped: the tests of Inspect's page on scoring metrics: {why}");
+            &mut tests
+        }
+    };
     // Not in the folder of the sources: what is tested is what was installed.
     tests.current_dir(root.join("target")).args(["-m", "pytest", "-c", "../python/pyproject.toml"]);
     process::succeed(tests.arg("--rootdir").arg(root.join(SOURCES)).arg(root.join(SOURCES).join("tests")).args(args))
@@ -81,7 +89,8 @@ pub(crate) fn check(root: &Path, environment: &Environment, args: &[String]) -> 
 
 pub(crate) fn pip(root: &Path, environment: &Environment) -> Command {
     let mut pip = Command::new(root.join(&environment.python));
-    pip.current_dir(root).args(["-m", "pip", "--disable-pip-version-check"]);
+    // It starts cargo to build a wheel.
+    process::forget_package(pip.current_dir(root).args(["-m", "pip", "--disable-pip-version-check"]));
     pip
 }
 
@@ -104,11 +113,13 @@ fn build(root: &Path, environment: &Environment, program: Option<PathBuf>) -> Re
     let python = root.join(&environment.python);
     wheel.env("CARGO_TARGET_DIR", target_folder(root)).env("PYO3_PYTHON", &python).env("PATH", with_folder_of(&python));
     process::succeed(&mut wheel)?;
-    let built = std::fs::read_dir(&folder).map_err(|error| error.to_string())?.flatten().map(|entry| entry.path());
-    built
-        .into_iter()
-        .find(|path| path.extension().is_some_and(|end| end == "whl"))
-        .ok_or_else(|| "no wheel was built".into())
+    built(root).ok_or_else(|| "no wheel was built".into())
+}
+
+/// The wheel that has been built.
+pub(crate) fn built(root: &Path) -> Option<PathBuf> {
+    let mut files = std::fs::read_dir(root.join(WHEELS)).ok()?.flatten().map(|entry| entry.path());
+    files.find(|path| path.extension().is_some_and(|end| end == "whl"))
 }
 
 /// Where cargo puts what it compiles, for both workspaces.
