@@ -9,6 +9,7 @@ use serde_json::Value as Json;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -329,6 +330,7 @@ fn the_log_of_an_evaluation_is_in_the_bucket_and_goes_on_after_a_kill() {
         .args(["--env", "PAUSE"])
         .stdout(Stdio::null())
         .stderr(Stdio::null())
+        .process_group(0)
         .spawn()
         .unwrap();
     let begun = Instant::now();
@@ -336,7 +338,10 @@ fn the_log_of_an_evaluation_is_in_the_bucket_and_goes_on_after_a_kill() {
         assert!(begun.elapsed() < Duration::from_secs(60));
         std::thread::sleep(Duration::from_millis(50));
     }
-    child.kill().unwrap();
+    // The worker dies with the process that waits for it. Left alone, it would send what it has, and a run that went on before
+    // that would find its object replaced.
+    let group = format!("-{}", child.id());
+    assert!(Command::new("kill").args(["-KILL", "--", &group]).status().unwrap().success());
     child.wait().unwrap();
     let log = logs(&bucket);
     assert_eq!(log.len(), 1, "{log:?}");
