@@ -27,6 +27,9 @@ are kept in target/page.
 
 usage: cargo xtask test
 
+Steps with servers, clusters or a browser depend on how these come up. If such a step fails it runs once more, and the end of the
+run names the steps that passed only then.
+
 steps:
   format        cargo fmt --all --check, and the files of the metrics
   lints         cargo clippy, warnings are errors
@@ -135,14 +138,14 @@ pub(crate) fn run(root: &Path, args: &[String]) -> Result<(), Failure> {
                 }
                 Err(why) => eprintln!("az:// is not tested: {why}"),
             }
-            gate.command("buckets", &mut command);
+            gate.command_with_servers("buckets", &mut command);
         }
         Err(missing) => gate.skip("buckets", &missing.cause),
     }
     match PostgresServer::start() {
         Ok(server) => {
             let mut command = cargo(&["test", "--workspace", "--test", suites::BINARY, "--", "history::", "view::"]);
-            gate.command("postgres", command.env(POSTGRES_VARIABLE, server.address()));
+            gate.command_with_servers("postgres", command.env(POSTGRES_VARIABLE, server.address()));
         }
         Err(missing) => gate.skip("postgres", &missing),
     }
@@ -153,7 +156,8 @@ pub(crate) fn run(root: &Path, args: &[String]) -> Result<(), Failure> {
             match (wheel::built(root), clusters::environment(root)) {
                 (Some(wheel), Ok(environment)) => {
                     eprint!("{}", environment.versions);
-                    gate.step("clusters", "Spark and Ray", || clusters::check(root, &environment, &wheel, &[]));
+                    let check = || clusters::check(root, &environment, &wheel, &[]);
+                    gate.step_with_servers("clusters", "Spark and Ray", check);
                 }
                 (None, _) => gate.skip("clusters", "no wheel was built"),
                 (_, Err(missing)) => gate.skip("clusters", &missing.cause),
@@ -164,7 +168,7 @@ pub(crate) fn run(root: &Path, args: &[String]) -> Result<(), Failure> {
     for (step, script) in [("page", page::REPORTS), ("view", page::VIEW)] {
         match page::command(root, script, &page::program("debug"), &[]) {
             // The tests have built the program.
-            Ok(mut command) => gate.command(step, &mut command),
+            Ok(mut command) => gate.command_with_servers(step, &mut command),
             Err(missing) => gate.skip(step, &missing),
         }
     }
@@ -234,6 +238,7 @@ struct Gate {
     passed: usize,
     failed: Vec<&'static str>,
     skipped: Vec<&'static str>,
+    passed_again: Vec<&'static str>,
 }
 
 impl Gate {
@@ -259,6 +264,27 @@ impl Gate {
         }
     }
 
+    fn command_with_servers(&mut self, name: &'static str, command: &mut Command) {
+        let line = process::line(command);
+        self.step_with_servers(name, &line, || process::succeed(command));
+    }
+
+    /// A step that depends on other programs: a second run tells what is broken from what came up too late.
+    fn step_with_servers(&mut self, name: &'static str, what: &str, mut run: impl FnMut() -> Result<(), String>) {
+        let mut failed_once = false;
+        let failures = self.failed.len();
+        self.step(name, what, || {
+            run().or_else(|problems| {
+                failed_once = true;
+                eprintln!("step {name}: failed, and runs once more:\n  {problems}\n");
+                run()
+            })
+        });
+        if failed_once && self.failed.len() == failures {
+            self.passed_again.push(name);
+        }
+    }
+
     /// A step that cannot run here. It has neither passed nor failed.
     fn skip(&mut self, name: &'static str, why: &str) {
         self.skipped.push(name);
@@ -269,6 +295,9 @@ impl Gate {
     fn finish(self) -> Result<(), Failure> {
         for name in &self.failed {
             eprintln!("error: step `{name}` failed");
+        }
+        for name in &self.passed_again {
+            eprintln!("warning: step `{name}` failed and passed when it ran again");
         }
         println!("{}", self.summary());
         if self.failed.is_empty() { Ok(()) } else { Err(Failure::Reported) }
@@ -293,6 +322,25 @@ mod tests {
         assert_eq!(gate.summary(), "steps: 2 passed, 1 failed, 1 skipped");
         assert_eq!(gate.failed, ["two"]);
         assert!(matches!(gate.finish(), Err(Failure::Reported)));
+    }
+
+    #[test]
+    fn a_step_with_servers_runs_twice_at_most_and_is_named() {
+        let mut gate = Gate::default();
+        let mut runs = 0;
+        gate.step_with_servers("late", "", || {
+            runs += 1;
+            if runs == 1 { Err("not up".into()) } else { Ok(()) }
+        });
+        let mut runs = 0;
+        gate.step_with_servers("broken", "", || {
+            runs += 1;
+            Err("broken".into())
+        });
+        assert_eq!(runs, 2);
+        gate.step_with_servers("sound", "", || Ok(()));
+        assert_eq!(gate.summary(), "steps: 2 passed, 1 failed, 0 skipped");
+        assert_eq!((gate.passed_again, gate.failed), (vec!["late"], vec!["broken"]));
     }
 
     #[test]
