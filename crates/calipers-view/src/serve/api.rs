@@ -7,7 +7,7 @@ use super::{App, tell_news};
 use crate::HistoryError;
 use crate::access::{COOKIE_NAME, Visitor};
 use axum::Extension;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::http::header::{self, HeaderValue};
 use axum::response::{IntoResponse, Redirect, Response};
@@ -16,8 +16,6 @@ use calipers::render::{compare_json, history_json};
 use serde_json::{Value, json as value};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-
-type Asked = Query<Vec<(String, String)>>;
 
 /// The most runs in one answer.
 const RUNS_IN_ANSWER: u64 = 1000;
@@ -31,8 +29,7 @@ pub(super) fn api_failure(error: &HistoryError) -> Response {
     api_problem(status, &error.to_string())
 }
 
-pub(super) async fn runs(State(app): State<Arc<App>>, Query(asked): Asked) -> Response {
-    let question = Question(asked);
+pub(super) async fn runs(State(app): State<Arc<App>>, question: Question) -> Response {
     let filter = question.filter();
     let first = question.number("first").unwrap_or(0);
     let size = question.number("size").unwrap_or(RUNS_ON_PAGE).min(RUNS_IN_ANSWER);
@@ -48,8 +45,7 @@ pub(super) async fn run(State(app): State<Arc<App>>, Path(key): Path<String>) ->
     made.map_or_else(|error| api_failure(&error), json_text)
 }
 
-pub(super) async fn compare(State(app): State<Arc<App>>, Query(asked): Asked) -> Response {
-    let question = Question(asked);
+pub(super) async fn compare(State(app): State<Arc<App>>, question: Question) -> Response {
     let (keys, has_all) = (question.all("run"), question.get("cases").as_deref() == Some("all"));
     if !(2..=RUNS_MAX).contains(&keys.len()) {
         return api_problem(StatusCode::BAD_REQUEST, "name two to twelve runs, each as `run=KEY`");
@@ -60,8 +56,8 @@ pub(super) async fn compare(State(app): State<Arc<App>>, Query(asked): Asked) ->
     }
 }
 
-pub(super) async fn trend(State(app): State<Arc<App>>, Query(asked): Asked) -> Response {
-    let asked = Question(asked).trend();
+pub(super) async fn trend(State(app): State<Arc<App>>, question: Question) -> Response {
+    let asked = question.trend();
     match app.read(move |app| app.history.trend(&asked)).await {
         Ok(view) => json(&trend_json(&view)),
         Err(error) => api_failure(&error),

@@ -1,32 +1,24 @@
 //! The audit trail, for those who may see who said what.
 
-use super::answer::{json, page};
-use super::pages::Wish;
+use super::App;
+use super::answer::json;
 use super::question::Question;
-use super::{App, error_answer};
+use super::wish::Wish;
 use crate::HistoryError;
-use axum::extract::{Query, State};
-use axum::http::Uri;
+use axum::extract::State;
 use axum::response::Response;
 use calipers::render::view::{AuditEntry, AuditView, audit_html};
 use serde_json::{Value, json as value};
 use std::sync::Arc;
-
-type Asked = Query<Vec<(String, String)>>;
 
 /// As many records are on one page.
 const ON_PAGE: u64 = 100;
 /// The most in one answer.
 const IN_ANSWER: u64 = 1000;
 
-pub(super) async fn audit_page(State(app): State<Arc<App>>, uri: Uri, Query(asked): Asked) -> Response {
-    let question = Question(asked);
-    let wish = Wish::of(&question, &uri);
+pub(super) async fn audit_page(State(app): State<Arc<App>>, wish: Wish, question: Question) -> Response {
     let first = question.number("page").unwrap_or(0).saturating_mul(ON_PAGE);
-    match app.ask(move |app| view(app, first)).await {
-        Ok(view) => page(audit_html(&view, wish.delivery()), wish.is_file),
-        Err(error) => error_answer(&error),
-    }
+    wish.answer(app.ask(move |app| view(app, first)).await, audit_html)
 }
 
 fn view(app: &App, first: u64) -> Result<AuditView, HistoryError> {
@@ -51,8 +43,7 @@ fn facts(body: &Value) -> Vec<(String, String)> {
     said.map(|(name, value)| (name.clone(), value.as_str().map_or_else(|| value.to_string(), str::to_owned))).collect()
 }
 
-pub(super) async fn audit_list(State(app): State<Arc<App>>, Query(asked): Asked) -> Response {
-    let question = Question(asked);
+pub(super) async fn audit_list(State(app): State<Arc<App>>, question: Question) -> Response {
     let first = question.number("first").unwrap_or(0);
     let size = question.number("size").unwrap_or(ON_PAGE).min(IN_ANSWER);
     match app.ask(move |app| app.history.audit(first, size)).await {

@@ -1,17 +1,18 @@
 //! Labels of people, and the judge beside them. The numbers are those of `calipers judge`.
 
-use super::answer::{api_problem, json, json_text, page};
-use super::pages::{Wish, detail_of, shown_attempt};
+use super::answer::{api_problem, json, json_text};
+use super::pages::{detail_of, shown_attempt};
 use super::question::Question;
-use super::{App, error_answer, tell_news};
+use super::wish::Wish;
+use super::{App, tell_news};
 use crate::access::Visitor;
 use crate::reading_choices::{selection_of, shared_counting};
 use crate::records::LabelRecord;
 use crate::sample_blob::CaseEnding;
 use crate::{History, HistoryError};
 use axum::Extension;
-use axum::extract::{Path, Query, State};
-use axum::http::{StatusCode, Uri};
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
 use axum::response::Response;
 use calipers::io::{Source, fingerprint};
 use calipers::judge::{JudgeOptions, JudgeReport, assess, load_labels};
@@ -22,8 +23,6 @@ use calipers::{LoadedRun, Selection};
 use serde_json::{Map, Value, json as value};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
-
-type Asked = Query<Vec<(String, String)>>;
 
 /// No name of a person is longer, and no note.
 const RATER_MAX: usize = 100;
@@ -121,21 +120,16 @@ fn random_labels(
 
 pub(super) async fn label_page(
     State(app): State<Arc<App>>,
-    uri: Uri,
     Path(key): Path<String>,
-    Query(asked): Asked,
+    wish: Wish,
+    question: Question,
 ) -> Response {
-    let question = Question(asked);
-    let wish = Wish::of(&question, &uri);
     let rater = question.get("rater").map(|rater| rater.trim().to_owned());
     let rater = rater.filter(|rater| !rater.is_empty() && rater.len() <= RATER_MAX);
     let queue = question.get("queue").as_deref().and_then(LabelQueue::parse).unwrap_or_default();
     let epoch = question.number("attempt").and_then(|epoch| u32::try_from(epoch).ok());
     let answer = question.get("id").map(|id| (id, epoch.unwrap_or(1)));
-    match app.read(move |app| label_view(app, &key, rater, queue, answer)).await {
-        Ok(view) => page(label_html(&view, wish.delivery()), wish.is_file),
-        Err(error) => error_answer(&error),
-    }
+    wish.answer(app.read(move |app| label_view(app, &key, rater, queue, answer)).await, label_html)
 }
 
 fn label_view(
@@ -264,8 +258,8 @@ fn label_lines(history: &History, run: &HistoryRun, has_all: bool) -> Result<Lab
     Ok(LabelLines { lines: rows.into_iter().map(line).collect(), labels: counts, left_out })
 }
 
-pub(super) async fn label_list(State(app): State<Arc<App>>, Path(key): Path<String>, Query(asked): Asked) -> Response {
-    let has_all = Question(asked).get("queue").as_deref() == Some("all");
+pub(super) async fn label_list(State(app): State<Arc<App>>, Path(key): Path<String>, question: Question) -> Response {
+    let has_all = question.get("queue").as_deref() == Some("all");
     let made = app.ask(move |app| Ok(label_lines(&app.history, &app.history.find(&key)?, has_all)?.lines)).await;
     made.map_or_else(|error| super::api::api_failure(&error), json_text)
 }
@@ -284,13 +278,7 @@ fn judge_report(run: &HistoryRun, lines: &str) -> Result<JudgeReport, String> {
     assess(&loaded, &labels, &counting, &options).map_err(|error| error.to_string())
 }
 
-pub(super) async fn judge_page(
-    State(app): State<Arc<App>>,
-    uri: Uri,
-    Path(key): Path<String>,
-    Query(asked): Asked,
-) -> Response {
-    let wish = Wish::of(&Question(asked), &uri);
+pub(super) async fn judge_page(State(app): State<Arc<App>>, Path(key): Path<String>, wish: Wish) -> Response {
     let made = app
         .read(move |app| {
             let run = app.history.find(&key)?;
@@ -298,10 +286,7 @@ pub(super) async fn judge_page(
             Ok(JudgeView { report: judge_report(&run, &lines), run, labels, left_out })
         })
         .await;
-    match made {
-        Ok(view) => page(judge_html(&view, wish.delivery()), wish.is_file),
-        Err(error) => error_answer(&error),
-    }
+    wish.answer(made, judge_html)
 }
 
 pub(super) async fn judge(State(app): State<Arc<App>>, Path(key): Path<String>) -> Response {

@@ -12,6 +12,7 @@ mod replay;
 mod route_tests;
 mod routes;
 mod search;
+mod wish;
 
 use crate::access::{AccessRules, AccessToken, Refusal, Role};
 use crate::indexer::index_again;

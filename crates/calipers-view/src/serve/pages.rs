@@ -1,25 +1,26 @@
 //! The pages: from a request to what is shown, and to markup.
 
-use super::answer::{page, page_answer, problem};
+use super::answer::{page_answer, problem};
 use super::question::{Question, RUNS_MAX};
 use super::search::find_in;
+use super::wish::Wish;
 use super::{App, error_answer, replay};
 use crate::HistoryError;
 use crate::catalog::by_urgency;
 use crate::loaded::{compare_runs, run_report, whole_report};
 use crate::reading_choices::source_of;
 use crate::sample_blob::CaseEnding;
-use axum::extract::{Path, Query, State};
-use axum::http::{HeaderValue, StatusCode, Uri};
+use axum::extract::{Path, State};
+use axum::http::{HeaderValue, StatusCode};
 use axum::response::Response;
 use calipers::compare::CompareReport;
 use calipers::data::{Outcome, Record, Value};
 use calipers::io::{AttemptDetail, read_attempt_detail};
 use calipers::page::{PageOutcome, PageReport};
 use calipers::render::view::{
-    AttemptView, CaseDifference, CaseEntry, CaseView, CompareView, Delivery, MESSAGES_ON_PAGE, RunView, RunsView,
-    SampleList, SampleRow, SampleView, ViewMessage, case_html, compare_html, run_html, runs_html, sample_html,
-    samples_html, trend_html, verdicts_html,
+    AttemptView, CaseDifference, CaseEntry, CaseView, CompareView, MESSAGES_ON_PAGE, RunView, RunsView, SampleList,
+    SampleRow, SampleView, ViewMessage, case_html, compare_html, run_html, runs_html, sample_html, samples_html,
+    trend_html, verdicts_html,
 };
 use calipers::render::{HistoryRun, page_html, page_policy};
 use std::collections::HashSet;
@@ -33,35 +34,7 @@ const SAMPLES_ON_PAGE: u64 = 100;
 /// As many runs of a case are listed.
 const CASE_RUNS: usize = 300;
 
-type Asked = Query<Vec<(String, String)>>;
-
-/// How the page is delivered, and its address.
-pub(super) struct Wish {
-    pub(super) is_file: bool,
-    address: String,
-}
-
-impl Wish {
-    pub(super) fn of(question: &Question, uri: &Uri) -> Self {
-        let address = uri.path_and_query().map_or_else(|| "/".to_owned(), ToString::to_string);
-        Self { is_file: question.is_set("save"), address }
-    }
-
-    pub(super) fn delivery(&self) -> Delivery<'_> {
-        if self.is_file { Delivery::File } else { Delivery::Served { address: &self.address } }
-    }
-}
-
-fn finish(wish: &Wish, made: Result<String, HistoryError>) -> Response {
-    match made {
-        Ok(html) => page(html, wish.is_file),
-        Err(error) => error_answer(&error),
-    }
-}
-
-pub(super) async fn runs(State(app): State<Arc<App>>, uri: Uri, Query(asked): Asked) -> Response {
-    let question = Question(asked);
-    let wish = Wish::of(&question, &uri);
+pub(super) async fn runs(State(app): State<Arc<App>>, wish: Wish, question: Question) -> Response {
     let (filter, part) = (question.filter(), question.number("page").unwrap_or(0));
     let made = app
         .ask(move |app| {
@@ -78,17 +51,16 @@ pub(super) async fn runs(State(app): State<Arc<App>>, uri: Uri, Query(asked): As
             })
         })
         .await;
-    finish(&wish, made.map(|view| runs_html(&view, wish.delivery())))
+    wish.answer(made, runs_html)
 }
 
 pub(super) async fn run(
     State(app): State<Arc<App>>,
-    uri: Uri,
     Path(key): Path<String>,
-    Query(asked): Asked,
+    wish: Wish,
+    question: Question,
 ) -> Response {
-    let question = Question(asked);
-    let (wish, has_report) = (Wish::of(&question, &uri), question.is_set("report"));
+    let has_report = question.is_set("report");
     let made = app
         .read(move |app| {
             let run = app.history.find(&key)?;
@@ -107,7 +79,7 @@ pub(super) async fn run(
             Ok(RunView { run, report, problem, before, verdicts })
         })
         .await;
-    finish(&wish, made.map(|view| run_html(&view, wish.delivery())))
+    wish.answer(made, run_html)
 }
 
 /// The report of a run: the same page as `calipers report` writes.
@@ -147,12 +119,10 @@ fn sorted_rows(app: &App, run: &HistoryRun) -> Result<Vec<SampleRow>, HistoryErr
 
 pub(super) async fn samples(
     State(app): State<Arc<App>>,
-    uri: Uri,
     Path(key): Path<String>,
-    Query(asked): Asked,
+    wish: Wish,
+    question: Question,
 ) -> Response {
-    let question = Question(asked);
-    let wish = Wish::of(&question, &uri);
     let (text, part) = (question.get("q"), question.number("page").unwrap_or(0));
     let outcome = question.get("outcome").as_deref().and_then(outcome_of);
     let made = app
@@ -169,30 +139,24 @@ pub(super) async fn samples(
             Ok(SampleList { run, rows, first, total, page_size: SAMPLES_ON_PAGE, text, outcome })
         })
         .await;
-    finish(&wish, made.map(|list| samples_html(&list, wish.delivery())))
+    wish.answer(made, samples_html)
 }
 
 pub(super) async fn sample(
     State(app): State<Arc<App>>,
-    uri: Uri,
     Path(key): Path<String>,
-    Query(asked): Asked,
+    wish: Wish,
+    question: Question,
 ) -> Response {
-    let question = Question(asked);
-    let wish = Wish::of(&question, &uri);
     let Some(id) = question.get("id") else {
         return problem(StatusCode::BAD_REQUEST, "No sample is named", "Choose one from the samples of the run.");
     };
     let epoch = question.number("attempt").and_then(|epoch| u32::try_from(epoch).ok());
     let place =
         SamplePlace { id, epoch, from: question.number("from").unwrap_or(0) as usize, find: question.get("find") };
-    let made = app.read(move |app| sample_view(app, &key, place)).await;
-    match made {
-        Ok(Some(view)) => page(sample_html(&view, wish.delivery()), wish.is_file),
-        Ok(None) => {
-            problem(StatusCode::NOT_FOUND, "The run has no such sample", "Choose one from the samples of the run.")
-        }
-        Err(error) => error_answer(&error),
+    match app.read(move |app| sample_view(app, &key, place)).await.transpose() {
+        Some(found) => wish.answer(found, sample_html),
+        None => problem(StatusCode::NOT_FOUND, "The run has no such sample", "Choose one from the samples of the run."),
     }
 }
 
@@ -303,9 +267,7 @@ fn add_record(view: &mut AttemptView, record: Record) {
     view.facts = record.metadata.iter().filter(is_fact).map(pair).take(FACTS_MAX).collect();
 }
 
-pub(super) async fn case(State(app): State<Arc<App>>, uri: Uri, Query(asked): Asked) -> Response {
-    let question = Question(asked);
-    let wish = Wish::of(&question, &uri);
+pub(super) async fn case(State(app): State<Arc<App>>, wish: Wish, question: Question) -> Response {
     let (Some(suite), Some(id)) = (question.get("suite"), question.get("id")) else {
         return problem(StatusCode::BAD_REQUEST, "No case is named", "Choose one from the samples of a run.");
     };
@@ -328,12 +290,10 @@ pub(super) async fn case(State(app): State<Arc<App>>, uri: Uri, Query(asked): As
             Ok(CaseView { entries: entries.collect(), suite, id, total })
         })
         .await;
-    finish(&wish, made.map(|view| case_html(&view, wish.delivery())))
+    wish.answer(made, case_html)
 }
 
-pub(super) async fn compare(State(app): State<Arc<App>>, uri: Uri, Query(asked): Asked) -> Response {
-    let question = Question(asked);
-    let wish = Wish::of(&question, &uri);
+pub(super) async fn compare(State(app): State<Arc<App>>, wish: Wish, question: Question) -> Response {
     let (keys, has_all) = (question.all("run"), question.get("cases").as_deref() == Some("all"));
     if keys.len() < 2 {
         return problem(StatusCode::BAD_REQUEST, "Two runs are needed", "Choose two or more from the list of runs.");
@@ -354,7 +314,7 @@ pub(super) async fn compare(State(app): State<Arc<App>>, uri: Uri, Query(asked):
             Ok(CompareView { runs, report, problem, cases, has_changed_cases: has_all, other_scorers })
         })
         .await;
-    finish(&wish, made.map(|view| compare_html(&view, wish.delivery())))
+    wish.answer(made, compare_html)
 }
 
 /// Runs to compare, and on which cases.
@@ -401,18 +361,14 @@ impl Compared {
     }
 }
 
-pub(super) async fn trend(State(app): State<Arc<App>>, uri: Uri, Query(asked): Asked) -> Response {
-    let question = Question(asked);
-    let wish = Wish::of(&question, &uri);
+pub(super) async fn trend(State(app): State<Arc<App>>, wish: Wish, question: Question) -> Response {
     let asked = question.trend();
     let made = app.read(move |app| app.history.trend(&asked)).await;
-    finish(&wish, made.map(|view| trend_html(&view, wish.delivery())))
+    wish.answer(made, trend_html)
 }
 
-pub(super) async fn verdicts(State(app): State<Arc<App>>, uri: Uri, Query(asked): Asked) -> Response {
-    let question = Question(asked);
-    let wish = Wish::of(&question, &uri);
+pub(super) async fn verdicts(State(app): State<Arc<App>>, wish: Wish, question: Question) -> Response {
     let suite = question.get("suite");
     let made = app.read(move |app| replay::verdicts(app, suite)).await;
-    finish(&wish, made.map(|view| verdicts_html(&view, wish.delivery())))
+    wish.answer(made, verdicts_html)
 }

@@ -1,11 +1,14 @@
 //! The parameters of a request. What is too long, doubled or not understood is left out or refused, and never guessed.
 
 use crate::series::TrendQuestion;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{FromRequestParts, Query};
+use axum::http::request::Parts;
 use calipers::render::view::TrendChoice;
 use calipers::render::{RunFilter, RunState};
 
 /// The names and values of a question.
-pub(super) struct Question(pub(super) Vec<(String, String)>);
+pub(super) struct Question(Vec<(String, String)>);
 
 /// No value is longer.
 const VALUE_MAX: usize = 1000;
@@ -13,6 +16,15 @@ const VALUE_MAX: usize = 1000;
 const PAGE_MAX: u64 = 10_000_000;
 /// As many runs are compared at once.
 pub(super) const RUNS_MAX: usize = 12;
+
+impl<S: Send + Sync> FromRequestParts<S> for Question {
+    type Rejection = QueryRejection;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Self::Rejection> {
+        let Query(pairs) = Query::from_request_parts(parts, state).await?;
+        Ok(Self(pairs))
+    }
+}
 
 impl Question {
     /// The value of a name: the first, if it is neither empty nor too long.

@@ -3,7 +3,7 @@
 use super::App;
 use crate::HistoryError;
 use crate::loaded::load_run;
-use crate::reading_choices::selection_of;
+use crate::reading_choices::{selection_of, source_of};
 use calipers::Verdict;
 use calipers::gate::{GateOptions, Provenance, gate};
 use calipers::io::LoadedPolicy;
@@ -18,11 +18,8 @@ const PATIENCE: Duration = Duration::from_secs(15);
 
 /// The verdicts on the latest runs: those that were given, and what the server's policy says.
 pub(super) fn verdicts(app: &App, suite: Option<String>) -> Result<VerdictsView, HistoryError> {
-    let mut filter = RunFilter { suite: suite.clone(), ..RunFilter::default() };
-    if app.policy.is_none() {
-        // Without a policy there is nothing to say about runs that were never judged.
-        filter.text = None;
-    }
+    let filter = RunFilter { suite: suite.clone(), ..RunFilter::default() };
+    // Without a policy there is nothing to say about runs that were never judged, so more are looked at.
     let list = app.history.list(&filter, 0, RUNS * if app.policy.is_some() { 1 } else { 20 })?;
     let end = Instant::now() + PATIENCE;
     let mut entries = Vec::new();
@@ -54,11 +51,12 @@ fn replay(
     name: &str,
     policy: &LoadedPolicy,
 ) -> Result<Result<(Verdict, String), String>, HistoryError> {
-    let stamp = std::fs::metadata(&run.source).ok().and_then(|data| {
-        let modified = data.modified().ok()?.duration_since(std::time::UNIX_EPOCH).ok()?.as_nanos();
-        Some(format!("{} {modified}", data.len()))
-    });
-    let Some(stamp) = stamp else { return Ok(Err("its file is gone".to_owned())) };
+    let version = match source_of(run).and_then(|source| Ok(source.version()?)) {
+        Ok(Some(version)) => version,
+        Ok(None) => return Ok(Err("its file is gone".to_owned())),
+        Err(error) => return Ok(Err(error.to_string())),
+    };
+    let stamp = format!("{} {} {}", version.size, version.modified_ns, version.tag.unwrap_or_default());
     let question = format!("policy|{}|{}|{stamp}|{}|{}", policy.hash, run.key, run.choices, env!("CARGO_PKG_VERSION"));
     if let Some(kept) = app.history.recall(&question)?
         && let Ok((verdict, why)) = serde_json::from_str::<(String, String)>(&kept)

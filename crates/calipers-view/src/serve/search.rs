@@ -1,21 +1,19 @@
 //! A search through what was asked and answered in a run, and through one conversation.
 
-use super::answer::{page, problem};
-use super::pages::Wish;
+use super::App;
+use super::answer::problem;
 use super::question::Question;
-use super::{App, error_answer};
+use super::wish::Wish;
 use crate::HistoryError;
 use crate::reading_choices::source_of;
-use axum::extract::{Path, Query, State};
-use axum::http::{StatusCode, Uri};
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
 use axum::response::Response;
 use calipers::RunError;
 use calipers::io::{AttemptTexts, read, read_texts};
 use calipers::render::HistoryRun;
 use calipers::render::view::{SearchView, TextHit, search_html};
 use std::sync::Arc;
-
-type Asked = Query<Vec<(String, String)>>;
 
 /// As many places are shown.
 const HITS_MAX: usize = 200;
@@ -24,19 +22,14 @@ const AROUND: usize = 80;
 
 pub(super) async fn search(
     State(app): State<Arc<App>>,
-    uri: Uri,
     Path(key): Path<String>,
-    Query(asked): Asked,
+    wish: Wish,
+    question: Question,
 ) -> Response {
-    let question = Question(asked);
-    let wish = Wish::of(&question, &uri);
     let Some(text) = question.get("q") else {
         return problem(StatusCode::BAD_REQUEST, "There is nothing to search for", "Write what was asked or answered.");
     };
-    match app.read(move |app| search_run(app, &key, text)).await {
-        Ok(view) => page(search_html(&view, wish.delivery()), wish.is_file),
-        Err(error) => error_answer(&error),
-    }
+    wish.answer(app.read(move |app| search_run(app, &key, text)).await, search_html)
 }
 
 fn search_run(app: &App, key: &str, text: String) -> Result<SearchView, HistoryError> {

@@ -1,0 +1,42 @@
+//! What a request for a page asks for.
+
+use super::answer::page;
+use super::error_answer;
+use super::question::Question;
+use crate::HistoryError;
+use axum::extract::FromRequestParts;
+use axum::extract::rejection::QueryRejection;
+use axum::http::request::Parts;
+use axum::response::Response;
+use calipers::render::view::Delivery;
+
+/// How a page is delivered, and its address.
+pub(super) struct Wish {
+    is_file: bool,
+    address: String,
+}
+
+impl Wish {
+    /// The page of what was found, or of why nothing was.
+    pub(super) fn answer<View>(
+        &self,
+        found: Result<View, HistoryError>,
+        to_html: impl FnOnce(&View, Delivery<'_>) -> String,
+    ) -> Response {
+        let delivery = if self.is_file { Delivery::File } else { Delivery::Served { address: &self.address } };
+        match found {
+            Ok(view) => page(to_html(&view, delivery), self.is_file),
+            Err(error) => error_answer(&error),
+        }
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Wish {
+    type Rejection = QueryRejection;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Self::Rejection> {
+        let question = Question::from_request_parts(parts, state).await?;
+        let address = parts.uri.path_and_query().map_or_else(|| "/".to_owned(), ToString::to_string);
+        Ok(Self { is_file: question.is_set("save"), address })
+    }
+}
