@@ -83,6 +83,9 @@ const AZURITE_VARIABLE: &str = "CALIPERS_AZURITE";
 
 /// Names a Postgres server to the tests of histories; without it they use files.
 const POSTGRES_VARIABLE: &str = "CALIPERS_TEST_POSTGRES";
+/// Names the same server where it speaks TLS, and the certificate that it shows there.
+const POSTGRES_TLS_VARIABLE: &str = "CALIPERS_TEST_POSTGRES_TLS";
+const CERTIFICATE_VARIABLE: &str = "CALIPERS_TEST_POSTGRES_CERTIFICATE";
 
 /// The seed of the laws: this gate gives one answer per commit. Everywhere else they draw new cases every time.
 const LAWS_VARIABLE: &str = "PROPTEST_RNG_SEED";
@@ -145,7 +148,14 @@ pub(crate) fn run(root: &Path, args: &[String]) -> Result<(), Failure> {
     match PostgresServer::start() {
         Ok(server) => {
             let mut command = cargo(&["test", "--workspace", "--test", suites::BINARY, "--", "history::", "view::"]);
-            gate.command_with_servers("postgres", command.env(POSTGRES_VARIABLE, server.address()));
+            command.env(POSTGRES_VARIABLE, server.address());
+            match server.tls_address() {
+                Some(address) => {
+                    command.env(POSTGRES_TLS_VARIABLE, address).env(CERTIFICATE_VARIABLE, server.certificate());
+                }
+                None => eprintln!("TLS to Postgres is not tested: `openssl` made no certificate"),
+            }
+            gate.command_with_servers("postgres", &mut command);
         }
         Err(missing) => gate.skip("postgres", &missing),
     }

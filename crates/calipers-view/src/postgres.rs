@@ -12,7 +12,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 /// How long a server may take to answer at all.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Whoever changes something holds this lock, so that one change comes after another as in SQLite. The letters of `calipers`.
+/// A connection that changes something holds this lock, so that one change comes after another as in SQLite. The letters of `calipers`.
 const LOCK: i64 = 0x6361_6c69_7065_7273;
 /// As many questions are kept prepared on a connection.
 const PREPARED_MAX: usize = 128;
@@ -73,16 +73,13 @@ impl PostgresConnection {
         if config.get_connect_timeout().is_none() {
             config.connect_timeout(PATIENCE);
         }
-        let is_local = |host: &Host| match host {
-            Host::Tcp(name) => ["localhost", "127.0.0.1", "::1"].contains(&name.as_str()),
-            #[cfg(unix)]
-            Host::Unix(_) => true,
-        };
-        // Traffic within this machine needs no encryption, and local servers have self-signed certificates.
-        let is_plain = config.get_ssl_mode() == SslMode::Disable
-            || (config.get_ssl_mode() == SslMode::Prefer && config.get_hosts().iter().all(is_local));
+        if config.get_ssl_mode() == SslMode::Prefer {
+            // Traffic within this machine needs no encryption, and local servers have self-signed certificates. A server
+            // elsewhere must not decide that there is none.
+            config.ssl_mode(if is_local(&config) { SslMode::Disable } else { SslMode::Require });
+        }
         let client =
-            if is_plain { config.ssl_mode(SslMode::Disable).connect(NoTls)? } else { config.connect(tls()?)? };
+            if config.get_ssl_mode() == SslMode::Disable { config.connect(NoTls)? } else { config.connect(tls()?)? };
         let mut connection = Self { client, prepared: HashMap::new() };
         connection.settle()?;
         Ok(connection)
@@ -106,6 +103,16 @@ impl PostgresConnection {
         self.prepared.insert(question.to_owned(), statement.clone());
         Ok(statement)
     }
+}
+
+/// True if the server can only be on this machine, whatever it is called.
+fn is_local(config: &Config) -> bool {
+    let is_local = |host: &Host| match host {
+        Host::Tcp(name) => ["localhost", "127.0.0.1", "::1"].contains(&name.as_str()),
+        #[cfg(unix)]
+        Host::Unix(_) => true,
+    };
+    config.get_hosts().iter().all(is_local) && config.get_hostaddrs().iter().all(std::net::IpAddr::is_loopback)
 }
 
 /// Encryption with the certificates that this system trusts.

@@ -13,6 +13,9 @@ use std::time::Duration;
 
 /// Names a database of a Postgres server, beside which others can be created.
 const POSTGRES: &str = "CALIPERS_TEST_POSTGRES";
+/// Names the same server where it speaks TLS, and the certificate that it shows there.
+const POSTGRES_TLS: &str = "CALIPERS_TEST_POSTGRES_TLS";
+const CERTIFICATE: &str = "CALIPERS_TEST_POSTGRES_CERTIFICATE";
 
 /// True where histories are databases on a server.
 pub(crate) fn is_on_server() -> bool {
@@ -292,6 +295,34 @@ fn what_is_wrong_is_said_with_what_to_do() {
     let output = run(&folder, &["history", "add", "logs", "--database", "precious.db"]);
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(folder.read("precious.db"), "my thesis");
+}
+
+/// A server elsewhere is spoken to through TLS; one on this machine if that is asked for.
+#[test]
+fn a_server_with_tls_must_have_a_certificate_that_is_trusted_and_its_own() {
+    let (Ok(address), Ok(certificate)) = (std::env::var(POSTGRES_TLS), std::env::var(CERTIFICATE)) else {
+        println!("skipped: {POSTGRES_TLS} names no server; `cargo xtask test` does");
+        return;
+    };
+    let folder = Scratch::new();
+    folder.write("a.jsonl", records(|id| id < 8, ""));
+    let add = |address: &str, trusted: &str| {
+        let mut command = calipers().command();
+        command.current_dir(&folder).env("SSL_CERT_FILE", trusted).env_remove("SSL_CERT_DIR");
+        command.args(["history", "add", "a.jsonl", "--database", address]).output().unwrap()
+    };
+    let output = add(&address, &certificate);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    // The name in the address is not the one in the certificate.
+    let output = add(&address.replace("@localhost:", "@127.0.0.1:"), &certificate);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(flat_output(&output).contains("certificate"), "{}", text(&output.stderr));
+    // Nobody vouches for it.
+    let other = folder.join("other.pem");
+    std::fs::write(&other, "").unwrap();
+    let output = add(&address, other.to_str().unwrap());
+    assert_eq!(output.status.code(), Some(2));
+    assert!(flat_output(&output).contains("certificate"), "{}", text(&output.stderr));
 }
 
 #[test]

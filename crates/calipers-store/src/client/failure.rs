@@ -26,7 +26,7 @@ pub(super) fn credentials_hint(scheme: Scheme) -> &'static str {
 pub(super) fn explain(error: &Error, location: &Location) -> StoreError {
     let scheme = location.scheme();
     let causes = causes(error);
-    // Whoever asks a machine for its role and gets no answer has no credentials.
+    // A machine that does not say which role it has gives no credentials.
     if scheme.is_bucket() && causes.iter().any(|cause| is_about_roles(cause)) {
         return StoreError::new(StoreFault::NoCredentials, "no credentials were found")
             .with_hint(credentials_hint(scheme));
