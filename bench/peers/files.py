@@ -246,8 +246,8 @@ class Bench:
         self.compare(f"{case}/error", best, "error")
         self.rows.append(ratio(f"{case}/error", best["ours"], best["error"], CLUSTERED_RATIO, "1/1.25×"))
 
-    def whole(self, case, path):
-        """A verdict and a comparison, which keep all samples, beside the scores of one file."""
+    def whole(self, case, path, lists_scenarios):
+        """A verdict and a comparison, which keep all samples, beside the scores of one file; and a verdict with all scenarios."""
         if not self.wanted(case):
             return
         policy = self.folder / "policy.json"
@@ -262,6 +262,11 @@ class Bench:
             self.rows.append(ratio(f"{case}/{name}", ours, best["score"], required, in_words))
             memory = bound(f"{case}/{name} memory", ours, None, ours.peak_mb, WHOLE_PEAK_MB_MAX, f"{WHOLE_PEAK_MB_MAX} MB")
             self.rows.append(memory)
+        if lists_scenarios:
+            listing = Command("listing", [calipers, "gate", path, "--policy", policy, "--json"], no_metrics, 3)
+            ours = measure(f"{case}, listed", [listing])["listing"]
+            in_words = f"{WHOLE_PEAK_MB_MAX} MB"
+            self.rows.append(bound(f"{case}/gate --json memory", ours, None, ours.peak_mb, WHOLE_PEAK_MB_MAX, in_words))
 
     def start(self, case, arguments):
         """What a command costs that has next to nothing to do, beside the import of Inspect."""
@@ -280,8 +285,8 @@ class Bench:
         self.table("rows.jsonl", self.folder / "rows.jsonl")
         self.table("rows.csv", self.folder / "rows.csv")
         self.table("rows.parquet", self.folder / "rows.parquet")
-        self.whole("whole.jsonl", self.folder / "rows.jsonl")
-        self.whole("whole.parquet", self.folder / "rows.parquet")
+        self.whole("whole.jsonl", self.folder / "rows.jsonl", True)
+        self.whole("whole.parquet", self.folder / "rows.parquet", False)
         self.clusters("clusters.parquet", self.folder / "rows.parquet")
         self.start("start.version", ["--version"])
         self.start("start.ten_rows", ["score", self.folder / "ten.jsonl"])
@@ -341,7 +346,7 @@ all, clustered by 50000 documents:
 columns in polars (streaming engine) and one scan with grouping sets in DuckDB, which is told the types of the columns
 of JSON. The peers run in a process that is already there, so neither their start nor their import counts; ours does.
 `whole` is `calipers gate FILE --policy POLICY` and `calipers compare FILE FILE -m accuracy`, which keep all samples in memory,
-beside `calipers score FILE -m accuracy`; a comparison reads two files.
+beside `calipers score FILE -m accuracy`; a comparison reads two files. With `--json`, a verdict lists every scenario.
 `clusters` is the mean with its interval, clustered by the same documents, `calipers score FILE -m 'mean()' --cluster cluster`;
 `error` is the same mean with `stderr(cluster="cluster")` beside it.
 `start` is a command with next to nothing to do, and `import` is `python -c "import inspect_ai.log"`.

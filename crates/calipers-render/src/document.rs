@@ -13,10 +13,11 @@ use calipers_gate::policy::{Comparison, Level, Rule};
 use schemars::generate::SchemaSettings;
 use schemars::transform::{Transform, transform_subschemas};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value as Json, json};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::marker::PhantomData;
 
 /// A document as JSON.
 pub(crate) fn to_json(document: &impl Serialize) -> Json {
@@ -110,6 +111,38 @@ impl From<Interval> for IntervalDocument {
             upper: interval.upper,
             method: interval.method.name(),
         }
+    }
+}
+
+/// A list whose items are made when it is written, one after the other: a run may have millions of samples.
+pub(crate) struct ListDocument<'r, T, D> {
+    items: &'r [T],
+    form: PhantomData<fn(&T) -> D>,
+}
+
+impl<'r, T, D> From<&'r [T]> for ListDocument<'r, T, D> {
+    fn from(items: &'r [T]) -> Self {
+        Self { items, form: PhantomData }
+    }
+}
+
+impl<'r, T, D: Serialize + From<&'r T>> Serialize for ListDocument<'r, T, D> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.items.iter().map(D::from))
+    }
+}
+
+impl<T, D: JsonSchema> JsonSchema for ListDocument<'_, T, D> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        Vec::<D>::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        Vec::<D>::json_schema(generator)
     }
 }
 

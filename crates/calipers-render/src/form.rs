@@ -1,7 +1,7 @@
 //! The forms that a report can be written in, as data. The command line, its help and the tests follow from them.
 
 use crate::screen::Screen;
-use serde_json::Value;
+use serde::Serialize;
 use std::error::Error;
 
 /// A form that reports of one kind can be written in.
@@ -23,7 +23,9 @@ impl<R> Form<R> {
     }
 }
 
-/// A JSON document as it stands in a file.
-pub(crate) fn indent(document: &Value) -> String {
-    format!("{document:#}\n")
+/// A JSON document as it stands in a file. Lists of samples may be long, so it is written as it is made.
+pub(crate) fn indent(document: &impl Serialize) -> String {
+    let mut text = serde_json::to_string_pretty(document).expect("the keys of a document are texts");
+    text.push('\n');
+    text
 }

@@ -6,9 +6,12 @@
 
 use crate::cluster::{ClusterEstimate, estimate_clustered};
 use crate::components::{Estimand, FixedSuite, UnitMoments};
-use crate::sum::ExactSum;
+use crate::sum::{ExactSum, block_sum, two_product};
 use crate::threshold_test::Verdict;
 use crate::{AllowedRange, Confidence, Interval, Method, Moments, Quantity, Undefined, mean, special};
+
+/// As many pairs are folded in at once.
+const BLOCK: usize = 1024;
 
 /// The matched values of two runs, folded.
 ///
@@ -51,8 +54,37 @@ impl PairedDifferences {
     /// Folds in many pairs. Undefined, and without effect, when the lengths differ.
     pub fn extend(&mut self, a: &[f64], b: &[f64]) -> Result<(), Undefined> {
         Undefined::check_lengths(Quantity::PairedValues, a.len(), b.len())?;
-        a.iter().zip(b).for_each(|(&a, &b)| self.add(a, b));
+        self.a.extend(a);
+        self.b.extend(b);
+        let (mut pairs, mut differences) = ([(0.0, 0.0); BLOCK], [0.0; BLOCK]);
+        for (a, b) in a.chunks(BLOCK).zip(b.chunks(BLOCK)) {
+            for (place, (&a, &b)) in a.iter().zip(b).enumerate() {
+                pairs[place] = (a, b);
+                differences[place] = a - b;
+            }
+            self.differences.extend(&differences[..a.len()]);
+            self.add_products(&pairs[..a.len()]);
+        }
         Ok(())
+    }
+
+    fn add_products(&mut self, pairs: &[(f64, f64)]) {
+        match block_sum(pairs, |(a, b)| two_product(a, b).into()) {
+            Some(sums) => sums.into_iter().for_each(|sum| self.products.add_wide(sum)),
+            None => pairs.iter().for_each(|&(a, b)| self.products.add_product(a, b)),
+        }
+    }
+
+    /// The moments of either side.
+    #[must_use]
+    pub fn sides(&self) -> (&Moments, &Moments) {
+        (&self.a, &self.b)
+    }
+
+    /// The moments of a − b.
+    #[must_use]
+    pub fn differences(&self) -> &Moments {
+        &self.differences
     }
 
     /// Folds in all pairs that another has seen.
@@ -401,6 +433,23 @@ mod tests {
         let got = runs.difference(Estimand::FixedSuite).unwrap();
         assert!((got.stderr - want).abs() < 1e-12, "{got:?}");
         assert!(paired_attempts(&a, &UnitMoments::default()).unwrap().difference(Estimand::Population).is_err());
+    }
+
+    #[test]
+    fn many_pairs_at_once_give_the_bits_of_one_by_one() {
+        let plain = |i: u32| (f64::from(i % 101) / 100.0, f64::from(i % 7) / 6.0);
+        let uneven = |i: u32| (f64::from(i).powi(i as i32 % 90), -1e-200 * f64::from(i));
+        let endless = |i: u32| if i == 1500 { (f64::INFINITY, 1.0) } else { plain(i) };
+        for of in [&plain as &dyn Fn(u32) -> (f64, f64), &uneven, &endless] {
+            let (a, b): (Vec<f64>, Vec<f64>) = (0..3000).map(of).unzip();
+            let at_once = pair(&a, &b).unwrap();
+            let mut one_by_one = PairedDifferences::default();
+            a.iter().zip(&b).for_each(|(&a, &b)| one_by_one.add(a, b));
+            assert_eq!(at_once.products.value().to_bits(), one_by_one.products.value().to_bits());
+            assert_eq!(at_once.mean_diff(), one_by_one.mean_diff());
+            assert_eq!(at_once.difference(), one_by_one.difference());
+            assert_eq!(at_once.correlation(), one_by_one.correlation());
+        }
     }
 
     fn two_runs() -> impl Strategy<Value = (Vec<f64>, Vec<f64>)> {

@@ -66,6 +66,50 @@ pub fn ratio_influences(numerators: &[f64], denominators: &[f64]) -> Result<Vec<
     Ok(Parts::new(numerators, denominators)?.influences(numerators, denominators))
 }
 
+/// A ratio of sums without its error, of which each influence is asked for when it is needed.
+///
+/// ```
+/// use calipers_stats::ratio::{PlainRatio, ratio_influences, ratio_of_sums};
+///
+/// let (successes, tokens) = ([1.0, 1.0, 0.0], [100.0, 10_000.0, 5_000.0]);
+/// let ratio = PlainRatio::new(&successes, &tokens)?;
+/// assert_eq!(ratio.estimate(), ratio_of_sums(&successes, &tokens, None)?.ratio.estimate);
+/// assert_eq!(ratio.influence(1.0, 10_000.0), ratio_influences(&successes, &tokens)?[1]);
+/// assert_eq!(PlainRatio::of_mean(&tokens)?.estimate(), PlainRatio::new(&tokens, &[1.0; 3])?.estimate());
+/// # Ok::<(), calipers_stats::Undefined>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct PlainRatio(Parts);
+
+impl PlainRatio {
+    /// Σy/Σx.
+    pub fn new(numerators: &[f64], denominators: &[f64]) -> Result<Self, Undefined> {
+        Parts::new(numerators, denominators).map(Self)
+    }
+
+    /// The same where every denominator is 1.
+    pub fn of_mean(numerators: &[f64]) -> Result<Self, Undefined> {
+        if numerators.is_empty() {
+            return Err(Undefined::Empty);
+        }
+        numerators.iter().try_for_each(|&x| Undefined::check_finite(x).map(|_| ()))?;
+        let total = numerators.len() as f64;
+        Ok(Self(Parts { ratio: Undefined::check_finite(sum(numerators) / total)?, total }))
+    }
+
+    /// The ratio.
+    #[must_use]
+    pub fn estimate(&self) -> f64 {
+        self.0.ratio
+    }
+
+    /// The influence of a sample, (y − Rx)/Σx.
+    #[must_use]
+    pub fn influence(&self, numerator: f64, denominator: f64) -> f64 {
+        self.0.influence(numerator, denominator)
+    }
+}
+
 /// The mean of the ratios of each sample, as moments of which mean, error and interval can be had.
 ///
 /// Undefined when a single denominator is zero.
@@ -97,6 +141,7 @@ fn check(numerators: &[f64], denominators: &[f64]) -> Result<(), Undefined> {
     numerators.iter().chain(denominators).try_for_each(|&x| Undefined::check_finite(x).map(|_| ()))
 }
 
+#[derive(Clone, Copy, Debug)]
 struct Parts {
     ratio: f64,
     total: f64,
@@ -113,7 +158,11 @@ impl Parts {
     }
 
     fn influences(&self, numerators: &[f64], denominators: &[f64]) -> Vec<f64> {
-        numerators.iter().zip(denominators).map(|(y, x)| (y - self.ratio * x) / self.total).collect()
+        numerators.iter().zip(denominators).map(|(&y, &x)| self.influence(y, x)).collect()
+    }
+
+    fn influence(&self, y: f64, x: f64) -> f64 {
+        (y - self.ratio * x) / self.total
     }
 }
 

@@ -276,12 +276,12 @@ impl ExactSum {
 /// Several independent lanes let the compiler use vector instructions; the lanes are added at the end
 /// by error-free additions, so the result is as exact as that of one lane.
 #[inline(always)]
-pub(crate) fn block_sum<const N: usize>(block: &[f64], terms: impl Fn(f64) -> [f64; N]) -> Option<[Wide; N]> {
+pub(crate) fn block_sum<T: Copy, const N: usize>(block: &[T], terms: impl Fn(T) -> [f64; N]) -> Option<[Wide; N]> {
     let mut high = [[0.0; LANES]; N];
     let mut low = [[0.0; LANES]; N];
     let mut lost = [[0.0; LANES]; N];
     let (chunks, tail) = block.as_chunks::<LANES>();
-    let mut step = |lane: usize, x: f64| {
+    let mut step = |lane: usize, x: T| {
         for (n, term) in terms(x).into_iter().enumerate() {
             let (sum, error) = two_sum(high[n][lane], term);
             let (rest, gone) = two_sum(low[n][lane], error);

@@ -18,7 +18,7 @@ pub struct GateOptions<'a> {
     pub cluster: Vec<String>,
     /// The version that thresholds are chosen for.
     pub version: Option<String>,
-    /// Whether the report lists every scenario. Of millions, a list takes longer than the verdict.
+    /// Whether the report lists every scenario, with what its attempts took. Of millions, a list takes longer than the verdict.
     pub lists_scenarios: bool,
     /// Where the policy comes from; the rest is filled in here.
     pub provenance: Provenance,
@@ -59,7 +59,7 @@ impl GateOptions<'_> {
     /// The columns that are read to judge by this policy.
     #[must_use]
     pub fn needs(&self, selection: &Selection, policy: &Policy) -> Needs {
-        Needs::of_policy(selection, policy, &self.cluster, |name| resolve(self, name).ok())
+        Needs::of_policy(selection, policy, &self.cluster, self.lists_scenarios, |name| resolve(self, name).ok())
     }
 }
 

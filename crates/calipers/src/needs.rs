@@ -19,8 +19,8 @@ pub struct Needs {
     pub(crate) compares_predictions: bool,
 }
 
-/// What says whether a sample passed, how long it took, and what kind it is. The judge reads these whatever the policy asks.
-const JUDGE_COLUMNS: [&str; 15] = [
+/// What says whether a sample passed, and what kind it is. The judge reads these whatever the policy asks.
+const JUDGE_COLUMNS: [&str; 14] = [
     "passed",
     "expected_behaviors",
     "observed_behaviors",
@@ -29,7 +29,6 @@ const JUDGE_COLUMNS: [&str; 15] = [
     "correct",
     "predicted",
     "actual",
-    "latency_ms",
     "limit",
     "category",
     "capability",
@@ -43,8 +42,8 @@ const PREDICTIONS: [&str; 2] = ["predicted", "actual"];
 /// What says whether a sample passed, where nothing is asked.
 const OUTCOME_COLUMNS: [&str; 5] = ["passed", "expected_behaviors", "observed_behaviors", "must_not", "violations"];
 
-/// What a comparison reads in addition: the resources of attempts are always compared.
-const RESOURCE_COLUMNS: [&str; 2] = ["tokens_used", "cost_usd"];
+/// What attempts took. A comparison always reads these, and a verdict where its report lists the attempts.
+const RESOURCE_COLUMNS: [&str; 3] = ["latency_ms", "tokens_used", "cost_usd"];
 
 impl Needs {
     /// All columns, answers and explanations: what a page shows, and what a lint may suggest.
@@ -128,18 +127,23 @@ impl Needs {
     }
 
     /// What a policy's metrics read, and what the judge itself does. `resolve` finds the metric of a name or an expression;
-    /// where one is not found, or may read anything, everything is needed.
+    /// where one is not found, or may read anything, everything is needed. A report that lists scenarios shows what their
+    /// attempts took, whether the policy asks for that or not.
     #[must_use]
     pub fn of_policy(
         selection: &Selection,
         policy: &Policy,
         cluster: &[String],
+        lists_scenarios: bool,
         resolve: impl Fn(&str) -> Option<Metric>,
     ) -> Self {
         let metrics: Option<Vec<Metric>> = metric_names(policy).iter().map(|name| resolve(name)).collect();
         let of_policy = policy.cluster.iter().map(|field| &field.value).filter(|_| cluster.is_empty());
         let cluster: Vec<&str> = cluster.iter().chain(of_policy).map(String::as_str).collect();
         let mut needs = Self::of_run(selection, metrics.as_deref(), &cluster);
+        if lists_scenarios {
+            needs.columns = needs.columns.and_if_there(RESOURCE_COLUMNS);
+        }
         if policy.confidence.is_some() && cluster.is_empty() {
             // To find out whether samples go together, though nothing says so.
             needs.columns = needs.columns.and_if_there(SOURCE_FIELDS);
@@ -151,7 +155,8 @@ impl Needs {
     #[must_use]
     pub fn of_comparison(selection: &Selection, metrics: Option<&[Metric]>, cluster: &[String]) -> Self {
         let cluster: Vec<&str> = cluster.iter().map(String::as_str).collect();
-        Self::of_run(selection, Some(metrics.unwrap_or_default()), &cluster)
+        let needs = Self::of_run(selection, Some(metrics.unwrap_or_default()), &cluster);
+        Self { columns: needs.columns.and_if_there(RESOURCE_COLUMNS), ..needs }
     }
 
     /// The same, and what says how each sample ended and what it asked.
@@ -167,7 +172,7 @@ impl Needs {
     fn of_run(selection: &Selection, metrics: Option<&[Metric]>, cluster: &[&str]) -> Self {
         let named = selection.filter.iter().map(|(key, _)| key.as_str()).chain(cluster.iter().copied());
         let columns = metrics.and_then(|metrics| columns_of(metrics.iter(), named));
-        let columns = columns.map(|columns| columns.and_if_there(JUDGE_COLUMNS).and_if_there(RESOURCE_COLUMNS));
+        let columns = columns.map(|columns| columns.and_if_there(JUDGE_COLUMNS));
         Self {
             columns: columns.unwrap_or_else(Projection::everything),
             columns_without_scores: None,

@@ -15,6 +15,8 @@ pub(super) struct RunMatch<'a> {
     pub(super) only_candidate: Vec<u32>,
     pub(super) only_baseline: Vec<u32>,
     pub(super) matching: Matching,
+    /// True when both runs have the same samples in the order of their names, so that pairs and samples have the same places.
+    pub(super) is_in_order: bool,
     /// Samples that have no value of any of the fields that name clusters, and are clusters by themselves.
     pub(super) alone: u64,
 }
@@ -29,6 +31,13 @@ pub(super) struct MatchedSample {
     category: Option<NonZeroU32>,
     /// Its cluster; its own place where there are no clusters.
     pub(super) cluster: u32,
+}
+
+impl MatchedSample {
+    /// The place of its category among those of the match.
+    pub(super) fn category_place(&self) -> Option<usize> {
+        Some(self.category?.get() as usize - 1)
+    }
 }
 
 /// The values that samples of two runs have of a key, as names that both share.
@@ -72,15 +81,15 @@ impl<'a> RunMatch<'a> {
         let mut is_taken = vec![false; theirs.len()];
         // A sample whose attempts are in several categories is in none: it counts, but not in a breakdown.
         let in_several = [ours.other_values("category"), theirs.other_values("category")];
-        let (mut pairs, mut only_candidate) = (Vec::new(), Vec::new());
+        let (mut pairs, mut only_candidate) = (Vec::with_capacity(ours.len().min(theirs.len())), Vec::new());
         for (other, place) in ours.places_in(theirs).into_iter().zip(0..) {
             let Some(other) = other else {
                 only_candidate.push(place);
                 continue;
             };
             is_taken[other as usize] = true;
-            let is_in_one = !in_several[0].contains_key(&place) && !in_several[1].contains_key(&other);
-            let category = categories.of(0, place).or_else(|| categories.of(1, other)).filter(|_| is_in_one);
+            let is_in_one = || !in_several[0].contains_key(&place) && !in_several[1].contains_key(&other);
+            let category = categories.of(0, place).or_else(|| categories.of(1, other)).filter(|_| is_in_one());
             pairs.push(MatchedSample { candidate: place, baseline: other, category, cluster: 0 });
         }
         if ours.id_range().is_none() {
@@ -101,7 +110,10 @@ impl<'a> RunMatch<'a> {
             only_baseline: named(theirs, &only_baseline),
         };
         let (candidate, categories) = (ours, categories.names.into_iter().collect());
-        let mut joined = Self { candidate, categories, pairs, only_candidate, only_baseline, matching, alone: 0 };
+        let is_at = |(pair, place): (&MatchedSample, u32)| pair.candidate == place && pair.baseline == place;
+        let is_in_order = pairs.len() == ours.len() && pairs.len() == theirs.len() && pairs.iter().zip(0..).all(is_at);
+        let mut joined =
+            Self { candidate, categories, pairs, only_candidate, only_baseline, matching, is_in_order, alone: 0 };
         joined.cluster_by(cluster, ours, theirs)?;
         Ok(joined)
     }
@@ -109,6 +121,10 @@ impl<'a> RunMatch<'a> {
     /// Finds the clusters by these fields, as in a gate: samples that share a value of any of them go together. What one run does not
     /// say of a sample, the other may.
     fn cluster_by(&mut self, fields: &[&str], ours: &Samples, theirs: &Samples) -> Result<(), Error> {
+        if fields.is_empty() {
+            self.pairs.iter_mut().zip(0..).for_each(|(pair, place)| pair.cluster = place);
+            return Ok(());
+        }
         for &field in fields {
             ours.check_single(field)?;
             theirs.check_single(field)?;
@@ -126,7 +142,7 @@ impl<'a> RunMatch<'a> {
         let values = fields.iter().map(|field| self.pairs.iter().map(|pair| name(pair, field)).collect::<Vec<_>>());
         let clusters = Clusters::by_values(self.pairs.len(), values);
         self.pairs.iter_mut().zip(clusters.of_samples).for_each(|(pair, cluster)| pair.cluster = cluster);
-        self.alone = if fields.is_empty() { 0 } else { clusters.alone };
+        self.alone = clusters.alone;
         Ok(())
     }
 
@@ -135,9 +151,14 @@ impl<'a> RunMatch<'a> {
         self.candidate.id(pair.candidate)
     }
 
+    /// The categories of samples, by their places.
+    pub(super) fn categories(&self) -> &[Arc<str>] {
+        &self.categories
+    }
+
     /// Its category, if it is in one.
     pub(super) fn category(&self, pair: &MatchedSample) -> Option<&Arc<str>> {
-        self.categories.get(pair.category?.get() as usize - 1)
+        self.categories.get(pair.category_place()?)
     }
 
     /// Why nothing can be compared, if that is so.

@@ -21,9 +21,11 @@ use calipers_stats::joined_difference::JoinedDifference;
 use calipers_stats::matthews::{MatthewsTable, TableTerm, correlation_influences};
 use calipers_stats::paired::{Difference, paired_attempts};
 use calipers_stats::quantile::smallest_count;
-use calipers_stats::ratio::{ratio_influences, ratio_of_sums};
-use calipers_stats::{Confidence, Method, Moments, StatisticCaveat as Statistic, Undefined};
+use calipers_stats::ratio::{PlainRatio, ratio_influences};
+use calipers_stats::{Confidence, Method, StatisticCaveat as Statistic, Undefined};
 use indexmap::IndexMap;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 /// The change of a metric, with its bounds, estimands, categories and pairs.
@@ -44,6 +46,61 @@ impl MetricChange {
 
     fn of(found: ChangeEstimate, missing: u64) -> Self {
         Self { found, missing, bounds: None, estimands: Vec::new(), categories: Vec::new(), pairs: Vec::new() }
+    }
+}
+
+/// Pairs of samples that have a value in both runs.
+struct KnownPairs<'v> {
+    /// All pairs of the runs.
+    pairs: &'v [MatchedSample],
+    /// Which of them have values; none where all do.
+    places: Option<Vec<u32>>,
+    values: PairedValues<'v>,
+}
+
+impl KnownPairs<'_> {
+    fn pair(&self, place: u32) -> &MatchedSample {
+        let place = self.places.as_ref().map_or(place, |places| places[place as usize]);
+        &self.pairs[place as usize]
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &MatchedSample> {
+        (0..self.values.candidate.len() as u32).map(|place| self.pair(place))
+    }
+}
+
+/// One side of a ratio of sums.
+#[derive(Clone, Copy)]
+struct SumSide<'v> {
+    numerators: &'v [f64],
+    /// None where every denominator is 1.
+    denominators: Option<&'v [f64]>,
+}
+
+impl<'v> SumSide<'v> {
+    fn of_mean(values: &'v [f64]) -> Self {
+        Self { numerators: values, denominators: None }
+    }
+
+    fn of_sums(numerators: &'v [f64], denominators: &'v [f64]) -> Self {
+        Self { numerators, denominators: Some(denominators) }
+    }
+
+    fn ratio(self) -> Result<PlainRatio, Undefined> {
+        match self.denominators {
+            Some(denominators) => PlainRatio::new(self.numerators, denominators),
+            None => PlainRatio::of_mean(self.numerators),
+        }
+    }
+
+    fn influence(self, ratio: &PlainRatio, place: usize) -> f64 {
+        ratio.influence(self.numerators[place], self.denominators.map_or(1.0, |all| all[place]))
+    }
+
+    /// What each sample adds to the ratio.
+    fn shares(self) -> Vec<f64> {
+        let total = self.denominators.map_or(self.numerators.len() as f64, |all| all.iter().sum());
+        self.numerators.iter().map(|numerator| numerator / total).collect()
     }
 }
 
@@ -90,14 +147,9 @@ impl MetricPair<'_> {
         (!self.question.cluster.is_empty()).then(|| pairs.map(|pair| pair.cluster).collect())
     }
 
-    fn compare_means(&self, scale: ChangeScale, ours: &SampleValues, theirs: &SampleValues) -> MetricChange {
-        let known: Vec<(&MatchedSample, f64, f64)> = self
-            .joined
-            .pairs
-            .iter()
-            .filter_map(|pair| Some((pair, ours.value(pair.candidate)?, theirs.value(pair.baseline)?)))
-            .collect();
-        let population = self.estimate_mean(scale, &known);
+    fn compare_means(&self, scale: ChangeScale, ours: &SampleValues<'_>, theirs: &SampleValues<'_>) -> MetricChange {
+        let known = self.find_known(ours, theirs);
+        let population = self.estimate_mean(scale, &known.values);
         let rerun = self.estimate_for_rerun(&population, &known);
         let found = match self.question.estimand {
             Estimand::Population => population.clone(),
@@ -112,54 +164,77 @@ impl MetricPair<'_> {
                 },
             },
         };
-        let union = self.collect_values(ours, theirs);
-        let missing = union.len() as u64 - known.len() as u64;
+        let incomplete = self.find_incomplete(ours, theirs);
+        let missing = incomplete.len() as u64;
         let estimands = vec![
             answer_estimand(Estimand::Population, Ok(population), missing),
             answer_estimand(Estimand::FixedSuite, rerun, missing),
         ];
-        let pair = |(pair, candidate, baseline): &(&MatchedSample, f64, f64)| SamplePair {
-            id: self.joined.id(pair),
-            candidate: *candidate,
-            baseline: *baseline,
+        let pair = |place: u32| SamplePair {
+            id: self.joined.id(known.pair(place)),
+            candidate: known.values.candidate[place as usize],
+            baseline: known.values.baseline[place as usize],
         };
         MetricChange {
-            bounds: (scale == ChangeScale::Difference).then(|| find_bounds(&union)).flatten(),
+            bounds: (scale == ChangeScale::Difference).then(|| find_bounds(&known.values, &incomplete)).flatten(),
             estimands,
             categories: self.compare_categories(scale, &known),
-            pairs: self.listed(&known).into_iter().map(pair).collect(),
+            pairs: self.listed(&known.values).into_iter().map(pair).collect(),
             ..MetricChange::of(found, missing)
         }
     }
 
+    /// The pairs that have two values.
+    fn find_known<'v>(&'v self, ours: &SampleValues<'v>, theirs: &SampleValues<'v>) -> KnownPairs<'v> {
+        let pairs = &self.joined.pairs[..];
+        if let (true, Some(ours), Some(theirs)) = (self.joined.is_in_order, ours.whole(), theirs.whole()) {
+            let values = PairedValues::new(ours, theirs, self.clusters(pairs.iter()));
+            return KnownPairs { pairs, places: None, values };
+        }
+        let (mut places, mut candidate, mut baseline) = (Vec::new(), Vec::new(), Vec::new());
+        for (place, pair) in pairs.iter().enumerate() {
+            if let (Some(a), Some(b)) = (ours.value(pair.candidate), theirs.value(pair.baseline)) {
+                places.push(place as u32);
+                candidate.push(a);
+                baseline.push(b);
+            }
+        }
+        let clusters = self.clusters(places.iter().map(|&place| &pairs[place as usize]));
+        KnownPairs { pairs, places: Some(places), values: PairedValues::new(candidate, baseline, clusters) }
+    }
+
     /// The pairs that the report lists: all, or those that differ most.
-    fn listed<'k, 'p>(&self, known: &'k [(&'p MatchedSample, f64, f64)]) -> Vec<&'k (&'p MatchedSample, f64, f64)> {
-        let mut listed: Vec<&(&MatchedSample, f64, f64)> = known.iter().collect();
-        let Some(most) = self.question.pairs_max.filter(|most| *most < listed.len()) else { return listed };
-        let size = |(_, a, b): &(&MatchedSample, f64, f64)| (a - b).abs();
-        // Of equal ones the first by name, which is its place here.
-        let by_size = |a: &&(&MatchedSample, f64, f64), b: &&(&MatchedSample, f64, f64)| {
-            size(b).total_cmp(&size(a)).then(std::ptr::from_ref(*a).cmp(&std::ptr::from_ref(*b)))
-        };
-        listed.select_nth_unstable_by(most, by_size);
-        listed.truncate(most);
-        listed.sort_unstable_by_key(|pair| std::ptr::from_ref(*pair));
+    fn listed(&self, values: &PairedValues<'_>) -> Vec<u32> {
+        let places = 0..values.candidate.len() as u32;
+        let Some(most) = self.question.pairs_max.filter(|most| *most < places.len()) else { return places.collect() };
+        // Numbers that are not negative are in the order of their bits. Of equal ones the first by name, which is its place here.
+        let sizes = values.candidate.iter().zip(&*values.baseline).map(|(a, b)| (a - b).abs().to_bits());
+        let mut largest: BinaryHeap<Reverse<(u64, Reverse<u32>)>> = BinaryHeap::with_capacity(most + 1);
+        for (size, place) in sizes.zip(places) {
+            let one = Reverse((size, Reverse(place)));
+            if largest.len() < most {
+                largest.push(one);
+            } else if let Some(mut least) = largest.peek_mut()
+                && one < *least
+            {
+                *least = one;
+            }
+        }
+        let mut listed: Vec<u32> = largest.into_iter().map(|Reverse((_, Reverse(place)))| place).collect();
+        listed.sort_unstable();
         listed
     }
 
     /// The change of a mean, as questions like these would show it.
-    fn estimate_mean(&self, scale: ChangeScale, known: &[(&MatchedSample, f64, f64)]) -> ChangeEstimate {
-        let (candidate, baseline): (Vec<f64>, Vec<f64>) = known.iter().map(|(_, a, b)| (*a, *b)).unzip();
-        let clusters = self.clusters(known.iter().map(|(pair, _, _)| *pair));
+    fn estimate_mean(&self, scale: ChangeScale, values: &PairedValues<'_>) -> ChangeEstimate {
         if scale == ChangeScale::Difference {
-            let values = PairedValues { candidate, baseline, clusters };
             let has_margin = self.question.margin.is_some();
-            return estimate_mean_difference(&values, self.confidence(), self.question.context.seed, has_margin);
+            return estimate_mean_difference(values, self.confidence(), self.question.context.seed, has_margin);
         }
-        let ones = vec![1.0; known.len()];
-        let mut found = self.estimate_ratio([&candidate, &ones], [&baseline, &ones], clusters);
+        let (ours, theirs) = (SumSide::of_mean(&values.candidate), SumSide::of_mean(&values.baseline));
+        let mut found = self.estimate_ratio(ours, theirs, values.clusters.clone());
         found.method = method::RATIO_OF_MEANS;
-        found.correlation = PairedValues { candidate, baseline, clusters: None }.correlation();
+        found.correlation = values.correlation();
         found
     }
 
@@ -167,7 +242,7 @@ impl MetricPair<'_> {
     fn estimate_for_rerun(
         &self,
         population: &ChangeEstimate,
-        known: &[(&MatchedSample, f64, f64)],
+        known: &KnownPairs<'_>,
     ) -> Result<ChangeEstimate, Incomparable> {
         if !self.question.reducer.is_mean() {
             return Err(Incomparable::RerunNeedsMean { reducer: self.question.reducer.name().to_owned() });
@@ -181,37 +256,47 @@ impl MetricPair<'_> {
             (ChangeScale::Ratio, Some(sides)) => sides,
             _ => (1.0, 1.0),
         };
-        let ours = collect_attempts(ours, known.iter().map(|(pair, _, _)| pair.candidate), divisors.0);
-        let theirs = collect_attempts(theirs, known.iter().map(|(pair, _, _)| pair.baseline), divisors.1);
+        let ours = collect_attempts(ours, known.iter().map(|pair| pair.candidate), divisors.0);
+        let theirs = collect_attempts(theirs, known.iter().map(|pair| pair.baseline), divisors.1);
         let difference = paired_attempts(&ours, &theirs).and_then(|runs| runs.difference(Estimand::FixedSuite));
         let mut difference: Difference = difference.map_err(Incomparable::Statistic)?;
         difference.mean = estimate;
         Ok(estimate_rerun(population, difference, self.confidence()))
     }
 
-    /// All samples that the metric is about in one run or the other, with what is known of each.
-    fn collect_values(&self, ours: &SampleValues, theirs: &SampleValues) -> Vec<(Option<f64>, Option<f64>)> {
-        let pairs = self.joined.pairs.iter().map(|pair| (ours.get(pair.candidate), theirs.get(pair.baseline)));
+    /// The samples that the metric is about in one run or the other, and that lack a value on one side or both, with what is known
+    /// of each.
+    fn find_incomplete(&self, ours: &SampleValues<'_>, theirs: &SampleValues<'_>) -> Vec<(Option<f64>, Option<f64>)> {
+        let are_whole = ours.whole().is_some() && theirs.whole().is_some();
+        let pairs = if are_whole { &[][..] } else { &self.joined.pairs[..] };
+        let pairs = pairs.iter().map(|pair| (ours.get(pair.candidate), theirs.get(pair.baseline)));
         let only_ours = self.joined.only_candidate.iter().map(|&place| (ours.get(place), SampleValue::Outside));
         let only_theirs = self.joined.only_baseline.iter().map(|&place| (SampleValue::Outside, theirs.get(place)));
         let all = pairs.chain(only_ours).chain(only_theirs);
         all.filter(|cells| *cells != (SampleValue::Outside, SampleValue::Outside))
             .map(|(a, b)| (a.value(), b.value()))
+            .filter(|(a, b)| a.is_none() || b.is_none())
             .collect()
     }
 
-    fn compare_categories(&self, scale: ChangeScale, known: &[(&MatchedSample, f64, f64)]) -> Vec<CategoryChange> {
-        let mut groups: IndexMap<Arc<str>, Vec<(&MatchedSample, f64, f64)>> = IndexMap::new();
-        for &(pair, a, b) in known {
-            if let Some(category) = self.joined.category(pair) {
-                groups.entry(category.clone()).or_default().push((pair, a, b));
+    fn compare_categories(&self, scale: ChangeScale, known: &KnownPairs<'_>) -> Vec<CategoryChange> {
+        let names = self.joined.categories();
+        if names.is_empty() {
+            return Vec::new();
+        }
+        let mut groups: Vec<Vec<u32>> = vec![Vec::new(); names.len()];
+        for (pair, place) in known.iter().zip(0..) {
+            if let Some(category) = pair.category_place() {
+                groups[category].push(place);
             }
         }
-        groups.sort_keys();
-        let one = |(category, known): (Arc<str>, Vec<(&MatchedSample, f64, f64)>)| {
-            let found = self.estimate_mean(scale, &known);
+        let mut groups: Vec<(&Arc<str>, Vec<u32>)> =
+            names.iter().zip(groups).filter(|(_, places)| !places.is_empty()).collect();
+        groups.sort_unstable_by_key(|(name, _)| *name);
+        let one = |(category, places): (&Arc<str>, Vec<u32>)| {
+            let found = self.estimate_mean(scale, &known.values.gather(&places));
             let (candidate, baseline) = found.sides?;
-            Some(CategoryChange { category, candidate, baseline, change: found.figure(0) })
+            Some(CategoryChange { category: category.clone(), candidate, baseline, change: found.figure(0) })
         };
         groups.into_iter().filter_map(one).collect()
     }
@@ -231,7 +316,7 @@ impl MetricPair<'_> {
         let clusters = self.clusters(known.iter().copied());
         let found = match scale {
             ChangeScale::Ratio => {
-                let found = self.estimate_ratio([&y, &x], [&v, &u], clusters);
+                let found = self.estimate_ratio(SumSide::of_sums(&y, &x), SumSide::of_sums(&v, &u), clusters);
                 ChangeEstimate { method: method::RATIO_OF_SUMS, ..found }
             }
             ChangeScale::Difference => self.estimate_shares([&y, &x], [&v, &u], clusters),
@@ -291,7 +376,7 @@ impl MetricPair<'_> {
             (ours.0, theirs.0),
             ours.0 - theirs.0,
         );
-        let influences = PairedValues { candidate: ours.1, baseline: theirs.1, clusters };
+        let influences = PairedValues::new(ours.1, theirs.1, clusters);
         estimate_joined(found, is_same, (ours.2, theirs.2), &influences, self.confidence(), |difference| {
             SamplingDistribution::Tables(Box::new(difference))
         })
@@ -306,7 +391,7 @@ impl MetricPair<'_> {
         let interval_method = if clusters.is_some() { Method::AdjustedClusterT } else { Method::AdjustedT };
         let side = |side: RunSide, [y, x]: [&[f64]; 2]| {
             let undefined = |reason| Incomparable::Side { side, reason };
-            let estimate = ratio_of_sums(y, x, None).map_err(undefined)?.ratio.estimate;
+            let estimate = PlainRatio::new(y, x).map_err(undefined)?.estimate();
             let pairs: Vec<(f64, f64)> = y.iter().copied().zip(x.iter().copied()).collect();
             let units = add_up(&pairs, clusters.as_deref(), |sum: &mut (f64, f64), (y, x)| {
                 *sum = (sum.0 + y, sum.1 + x);
@@ -321,24 +406,19 @@ impl MetricPair<'_> {
         };
         let sides = (ours.0, theirs.0);
         let found = ChangeEstimate::with_estimate(scale, n, method::SHARE_DIFFERENCE, sides, sides.0 - sides.1);
-        let influences = PairedValues { candidate: ours.1, baseline: theirs.1, clusters };
+        let influences = PairedValues::new(ours.1, theirs.1, clusters);
         estimate_joined(found, is_same, (ours.2, theirs.2), &influences, self.confidence(), |difference| {
             SamplingDistribution::Shares(Box::new(difference))
         })
     }
 
     /// The change of a ratio of sums by the delta method, on the scale of logarithms.
-    fn estimate_ratio(&self, ours: [&[f64]; 2], theirs: [&[f64]; 2], clusters: Option<Vec<u32>>) -> ChangeEstimate {
-        let (scale, n) = (ChangeScale::Ratio, ours[0].len());
-        let ratio = |[y, x]: [&[f64]; 2]| {
-            let ratio = ratio_of_sums(y, x, None)?.ratio.estimate;
-            Ok::<_, Undefined>((ratio, ratio_influences(y, x)?))
-        };
+    fn estimate_ratio(&self, ours: SumSide<'_>, theirs: SumSide<'_>, clusters: Option<Vec<u32>>) -> ChangeEstimate {
+        let (scale, n) = (ChangeScale::Ratio, ours.numerators.len());
         let nothing_on = |side: RunSide, reason: Undefined| {
             ChangeEstimate::nothing(scale, n as u64, Incomparable::Side { side, reason })
         };
-        let parts = [ours, theirs];
-        let (ours, theirs) = match (ratio(ours), ratio(theirs)) {
+        let (our_ratio, their_ratio) = match (ours.ratio(), theirs.ratio()) {
             (Ok(ours), Ok(theirs)) => (ours, theirs),
             (Err(_), _) | (_, Err(_)) if n == 0 => {
                 return ChangeEstimate::nothing(scale, 0, Incomparable::NoSharedValue { runs: 2 });
@@ -346,7 +426,7 @@ impl MetricPair<'_> {
             (Err(reason), _) => return nothing_on(RunSide::Candidate, reason),
             (_, Err(reason)) => return nothing_on(RunSide::Baseline, reason),
         };
-        let sides = (ours.0, theirs.0);
+        let sides = (our_ratio.estimate(), their_ratio.estimate());
         let is_positive = |x: f64| x > 0.0 && x.is_finite();
         if !(is_positive(sides.0) && is_positive(sides.1)) {
             let mut nothing = ChangeEstimate::nothing(scale, n as u64, Incomparable::NotPositive);
@@ -354,18 +434,19 @@ impl MetricPair<'_> {
             return nothing;
         }
         let estimate = (sides.0 / sides.1).ln();
-        let moves = ours.1.iter().zip(&theirs.1).map(|(a, b)| n as f64 * (a / sides.0 - b / sides.1));
+        let moves = (0..n).map(|place| {
+            let (a, b) = (ours.influence(&our_ratio, place), theirs.influence(&their_ratio, place));
+            n as f64 * (a / sides.0 - b / sides.1)
+        });
         let moved = moves.map(|moved| snap_to_estimate(estimate + moved, estimate)).collect();
         let found = ChangeEstimate::with_estimate(scale, n as u64, "", sides, estimate);
         let seed = self.question.context.seed;
         let mut found = estimate_by_influence(found, moved, clusters.clone(), self.confidence(), seed);
         if found.p.is_none() && n > 1 {
             // All changed by one factor, which has no error; that all went the same way is still telling.
-            let [candidate, baseline] = parts.map(|[y, x]| {
-                let total = x.iter().sum::<f64>();
-                y.iter().map(|y| y / total).collect()
-            });
-            found.p = PairedValues { candidate, baseline, clusters }.sign_flip(seed).map(|p| (p, TestMethod::SignFlip));
+            let [candidate, baseline] = [ours, theirs].map(|side| side.shares());
+            found.p =
+                PairedValues::new(candidate, baseline, clusters).sign_flip(seed).map(|p| (p, TestMethod::SignFlip));
         }
         found
     }
@@ -410,8 +491,7 @@ impl MetricPair<'_> {
             values.iter().map(|one| mean.influence(one.judged, one.label) - mean.estimate()).collect()
         };
         let (candidate, baseline) = (influences(&our_mean, &ours), influences(&their_mean, &theirs));
-        let influences = PairedValues { candidate, baseline, clusters: clusters.clone() };
-        let correlation = influences.by_unit().correlation();
+        let correlation = PairedValues::new(candidate, baseline, clusters.clone()).unit_correlation();
         let difference =
             JoinedDifference { ours: our_mean, theirs: their_mean, correlation: correlation.unwrap_or(0.0) };
         let sides = (our_mean.estimate(), their_mean.estimate());
@@ -580,14 +660,18 @@ fn collect_attempts(values: &[(u32, f64)], places: impl Iterator<Item = u32>, di
 
 /// The difference if missing values were 0 in the candidate and 1 in the baseline, and the other way round
 /// (Manski 1989). Only for values between 0 and 1.
-fn find_bounds(union: &[(Option<f64>, Option<f64>)]) -> Option<(f64, f64)> {
-    let given: Vec<f64> = union.iter().flat_map(|(a, b)| [*a, *b]).flatten().collect();
-    if given.is_empty() || !Moments::from_slice(&given).is_unit() {
+fn find_bounds(known: &PairedValues<'_>, incomplete: &[(Option<f64>, Option<f64>)]) -> Option<(f64, f64)> {
+    let (candidate, baseline) = known.pairs().sides();
+    let mut given = candidate.clone();
+    given.merge(baseline);
+    incomplete.iter().flat_map(|(a, b)| [*a, *b]).flatten().for_each(|value| given.add(value));
+    if !given.is_unit() {
         return None;
     }
     let mean = |candidate: f64, baseline: f64| {
-        let each: Vec<f64> = union.iter().map(|(a, b)| a.unwrap_or(candidate) - b.unwrap_or(baseline)).collect();
-        Moments::from_slice(&each).mean().ok()
+        let mut each = known.pairs().differences().clone();
+        incomplete.iter().for_each(|(a, b)| each.add(a.unwrap_or(candidate) - b.unwrap_or(baseline)));
+        each.mean().ok()
     };
     Some((mean(0.0, 1.0)?, mean(1.0, 0.0)?))
 }

@@ -221,7 +221,10 @@ impl ComparisonDraft {
         let metrics = metrics.iter().zip(measured).map(one).collect();
         let samples = match &problem {
             Some(why) => Err(why.clone()),
-            None => sample_changes::find_sample_changes(candidate, baseline, &joined, question),
+            None => {
+                let rows = [&rows[0], &rows[other]];
+                sample_changes::find_sample_changes([candidate, baseline], rows, &joined, question)
+            }
         };
         let resources = match &problem {
             Some(_) => Vec::new(),
@@ -314,7 +317,7 @@ fn measure_resource(
     question: &CompareQuestion<'_>,
 ) -> Result<RunMetric, Incomparable> {
     if metric.unit == Unit::Milliseconds {
-        let attempts = count_timeouts(run, &question.context).map_err(|error| run.incomparable(&error))?;
+        let attempts = count_timeouts(rows, &question.context).map_err(|error| run.incomparable(&error))?;
         if attempts > 0 {
             return Err(Incomparable::Timeouts { run: run.name.clone(), attempts });
         }

@@ -101,7 +101,7 @@ fn find_winners(
         (0..columns.len()).flat_map(|a| (a + 1..columns.len()).map(move |b| (a, b))).collect();
     let found = pairs.iter().map(|&(a, b)| {
         let clusters = clusters.map(<[u32]>::to_vec);
-        let values = PairedValues { candidate: columns[a].clone(), baseline: columns[b].clone(), clusters };
+        let values = PairedValues::new(&columns[a], &columns[b], clusters);
         estimate_mean_difference(&values, confidence, seed, false)
     });
     let found: Vec<_> = found.collect();

@@ -119,7 +119,7 @@ impl RunMetric {
             Some(Evidence::Mean { .. }) if is_repeated => metric.definition.attempts_for(rows, scorer, &context)?,
             _ => None,
         };
-        let errored = if metric.counts_passes() { find_errored(run) } else { vec![false; run.samples.len()] };
+        let errored = if metric.counts_passes() { find_errored(run, rows) } else { vec![false; run.samples.len()] };
         Ok(Self { figure, evidence, attempts, errored })
     }
 }
@@ -130,10 +130,10 @@ fn not_one_number(metric: &ComparedMetric) -> Error {
 }
 
 /// Samples of which an attempt ended in an error: an outage must not look like a regression.
-fn find_errored(run: &ComparedRun<'_>) -> Vec<bool> {
+fn find_errored(run: &ComparedRun<'_>, rows: &RunRows<'_>) -> Vec<bool> {
     let mut errored = vec![false; run.samples.len()];
     if run.samples.errored_attempts() > 0 {
-        let attempts = run.samples.attempt_points();
+        let attempts = rows.attempts();
         for (row, &sample) in attempts.sample_codes().iter().enumerate() {
             errored[sample as usize] |= attempts.is_errored(row);
         }
@@ -142,8 +142,7 @@ fn find_errored(run: &ComparedRun<'_>) -> Vec<bool> {
 }
 
 /// How many attempts of a run timed out.
-pub(super) fn count_timeouts(run: &ComparedRun<'_>, context: &Context) -> Result<u64, Error> {
-    let attempts = run.samples.attempt_points();
-    let latencies = calipers_core::latencies(&attempts, context)?;
+pub(super) fn count_timeouts(rows: &RunRows<'_>, context: &Context) -> Result<u64, Error> {
+    let latencies = calipers_core::latencies(&rows.attempts(), context)?;
     Ok(latencies.iter().flatten().filter(|latency| latency.is_infinite()).count() as u64)
 }

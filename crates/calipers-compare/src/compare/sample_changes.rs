@@ -4,25 +4,29 @@ use super::compare_report::{AttemptCounts, Flakiness, SampleChange, SampleChange
 use super::matching::{MatchedSample, RunMatch};
 use super::run_metric::no_shared_scorer;
 use super::{CompareQuestion, ComparedRun};
+use calipers_core::metric::RunRows;
 use calipers_core::{Error, Incomparable, Metric, PassRule, Scenario, ScenarioOutcome, Scenarios, Score, Shortcoming};
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The attempts of a run, sample by sample.
 struct RunOutcomes<'a> {
     scenarios: Scenarios<'a>,
-    /// By the sample's place.
-    samples: Vec<Option<Scenario>>,
+    /// The attempts of each sample, by its place; none where each has one, at the same place.
+    attempts: Option<Vec<Range<u32>>>,
+    samples: u32,
 }
 
 /// The samples that changed, or why that is not known.
 pub(super) fn find_sample_changes(
-    candidate: &ComparedRun<'_>,
-    baseline: &ComparedRun<'_>,
+    [candidate, baseline]: [&ComparedRun<'_>; 2],
+    rows: [&RunRows<'_>; 2],
     joined: &RunMatch<'_>,
     question: &CompareQuestion<'_>,
 ) -> Result<SampleChanges, Incomparable> {
-    let (ours, theirs) = (RunOutcomes::new(candidate, question)?, RunOutcomes::new(baseline, question)?);
+    let ours = RunOutcomes::new(candidate, rows[0], question)?;
+    let theirs = RunOutcomes::new(baseline, rows[1], question)?;
     if ours.scenarios.rests_on_score() && theirs.scenarios.rests_on_score() {
         let scorers = |run: &ComparedRun<'_>| run.samples.scorers().cloned().collect::<BTreeSet<Arc<str>>>();
         if scorers(candidate).is_disjoint(&scorers(baseline)) {
@@ -35,9 +39,11 @@ pub(super) fn find_sample_changes(
         ..SampleChanges::default()
     };
     for pair in &joined.pairs {
-        let (now, then) = (ours.attempts(pair.candidate), theirs.attempts(pair.baseline));
-        let sample = || pair_up(joined, pair, now, then, [&ours, &theirs]);
-        if now.is_flaky() || then.is_flaky() {
+        let sample = || {
+            let (now, then) = (ours.attempts(pair.candidate), theirs.attempts(pair.baseline));
+            pair_up(joined, pair, now, then, [&ours, &theirs])
+        };
+        if ours.is_flaky(pair.candidate) || theirs.is_flaky(pair.baseline) {
             changes.flaky.push(sample());
         }
         let passed = |run: &RunOutcomes<'_>, place: u32| run.has_passed(place, question);
@@ -76,9 +82,9 @@ fn pair_up(
 }
 
 impl<'a> RunOutcomes<'a> {
-    fn new(run: &ComparedRun<'a>, question: &CompareQuestion<'_>) -> Result<Self, Incomparable> {
+    fn new(run: &ComparedRun<'_>, rows: &RunRows<'a>, question: &CompareQuestion<'_>) -> Result<Self, Incomparable> {
         let by_rule = |rule: &PassRule| {
-            let scenarios = Scenarios::by_rule(run.samples, rule, &question.context)?;
+            let scenarios = Scenarios::of_run(rows, rule, &question.context)?;
             scenarios.check("pass_rate").map(|()| scenarios)
         };
         let scenarios = match (by_rule(&question.pass_rule), find_scorer(question)) {
@@ -89,17 +95,34 @@ impl<'a> RunOutcomes<'a> {
             (scenarios, _) => scenarios,
         };
         let scenarios = scenarios.map_err(|error: Error| run.incomparable(&error))?;
-        let mut samples = vec![None; run.samples.len()];
-        for scenario in scenarios.iter() {
-            let place = scenario.sample as usize;
-            samples[place] = Some(scenario);
-        }
-        Ok(Self { scenarios, samples })
+        let samples = run.samples.len();
+        let is_single = scenarios.len() == samples
+            && scenarios
+                .iter()
+                .zip(0..)
+                .all(|(one, place)| one.attempts == (place..place + 1) && one.sample as usize == place);
+        let attempts = (!is_single).then(|| {
+            let mut attempts = vec![0..0; samples];
+            for Scenario { sample, attempts: own } in scenarios.iter() {
+                attempts[sample as usize] = own.start as u32..own.end as u32;
+            }
+            attempts
+        });
+        Ok(Self { scenarios, attempts, samples: samples as u32 })
+    }
+
+    /// The attempts of a sample, as numbers for the questions of [`Scenarios`].
+    fn places(&self, place: u32) -> Range<usize> {
+        let own = self.attempts.as_ref().map_or(place..place + 1, |attempts| attempts[place as usize].clone());
+        own.start as usize..own.end as usize
     }
 
     fn outcomes(&self, place: u32) -> &[ScenarioOutcome] {
-        let attempts = self.samples[place as usize].as_ref().map(|scenario| scenario.attempts.clone());
-        attempts.map_or(&[], |attempts| &self.scenarios.outcomes()[attempts])
+        &self.scenarios.outcomes()[self.places(place)]
+    }
+
+    fn is_flaky(&self, place: u32) -> bool {
+        self.attempts.is_some() && self.attempts(place).is_flaky()
     }
 
     fn attempts(&self, place: u32) -> AttemptCounts {
@@ -117,12 +140,12 @@ impl<'a> RunOutcomes<'a> {
             // What did not run neither passed nor failed.
             ScenarioOutcome::Errored | ScenarioOutcome::Unscored => None,
         };
-        let shares: Vec<f64> = self.outcomes(place).iter().filter_map(share).collect();
-        let share = match &shares[..] {
-            [] => None,
-            [one] => Some(*one),
-            shares => {
-                let scores: Vec<Score> = shares.iter().map(|&share| Score::new(share)).collect();
+        let mut shares = self.outcomes(place).iter().filter_map(share);
+        let share = match (shares.next(), shares.next()) {
+            (first, None) => first,
+            (first, second) => {
+                let all = first.into_iter().chain(second).chain(shares);
+                let scores: Vec<Score> = all.map(Score::new).collect();
                 question.reducer.reduce(&scores).ok()?.value.as_number()
             }
         };
@@ -130,14 +153,14 @@ impl<'a> RunOutcomes<'a> {
     }
 
     fn reason(&self, place: u32) -> Option<Shortcoming> {
-        let scenario = self.samples[place as usize].as_ref()?;
         let failed = |attempt: &usize| self.scenarios.outcome(*attempt) == ScenarioOutcome::Failed;
-        self.scenarios.shortcoming(scenario.attempts.clone().find(failed)?)
+        self.scenarios.shortcoming(self.places(place).find(failed)?)
     }
 
     fn flakiness(&self) -> Flakiness {
         let mut flakiness = Flakiness::default();
-        for place in 0..self.samples.len() as u32 {
+        // A single attempt cannot differ from others.
+        for place in (0..self.samples).filter(|_| self.attempts.is_some()) {
             let attempts = self.attempts(place);
             flakiness.repeated += u64::from(attempts.scored > 1);
             flakiness.flaky += u64::from(attempts.is_flaky());

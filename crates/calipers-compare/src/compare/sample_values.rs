@@ -6,6 +6,7 @@ use calipers_core::Evidence;
 use calipers_stats::Moments;
 use calipers_stats::matthews::TableTerm;
 use hashbrown::HashMap;
+use std::borrow::Cow;
 
 /// What a metric knows of a sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,40 +24,62 @@ impl SampleValue {
     }
 }
 
-/// The value of each sample of a run, by its place.
-pub(super) struct SampleValues(Vec<SampleValue>);
+/// The value of each sample of a run, by its place. There may be millions, so what is no value is not beside it: all values
+/// are finite, and [`OUTSIDE`] and [`MISSING`] are not.
+pub(super) struct SampleValues<'e>(Cow<'e, [f64]>);
 
-impl SampleValues {
+const OUTSIDE: f64 = f64::NAN;
+const MISSING: f64 = f64::INFINITY;
+
+impl<'e> SampleValues<'e> {
     /// The values that a mean is made of. Several of one sample are averaged first; one that did not run has none.
-    pub(super) fn of(evidence: &Evidence, measured: &RunMetric) -> Self {
-        let mut cells = vec![SampleValue::Outside; measured.errored.len()];
-        let Evidence::Mean { samples, values, missing } = evidence else { return Self(cells) };
-        missing.iter().for_each(|&sample| cells[sample as usize] = SampleValue::Missing);
+    pub(super) fn of(evidence: &'e Evidence, measured: &RunMetric) -> Self {
+        let count = measured.errored.len();
+        let Evidence::Mean { samples, values, missing } = evidence else { return Self(vec![OUTSIDE; count].into()) };
+        let is_in_order = || samples.iter().zip(0..).all(|(sample, place)| *sample == place);
+        let is_whole = values.len() == count && missing.is_empty() && !measured.errored.contains(&true);
+        if is_whole && is_in_order() && values.iter().all(|value| value.is_finite()) {
+            return Self(Cow::Borrowed(values));
+        }
+        let mut cells = vec![OUTSIDE; count];
+        missing.iter().for_each(|&sample| cells[sample as usize] = MISSING);
         let mut is_repeated = false;
         for (&sample, &value) in samples.iter().zip(values).filter(|(_, value)| value.is_finite()) {
             let cell = &mut cells[sample as usize];
-            is_repeated |= matches!(cell, SampleValue::Value(_));
-            *cell = SampleValue::Value(value);
+            is_repeated |= cell.is_finite();
+            *cell = value;
         }
         if is_repeated {
             let mut sums = vec![Moments::default(); cells.len()];
             samples.iter().zip(values).for_each(|(&sample, &value)| sums[sample as usize].add(value));
             for (cell, sum) in cells.iter_mut().zip(&sums) {
                 if let Ok(mean) = sum.mean() {
-                    *cell = SampleValue::Value(mean);
+                    *cell = mean;
                 }
             }
         }
         for (cell, errored) in cells.iter_mut().zip(&measured.errored) {
-            if *errored && *cell != SampleValue::Outside {
-                *cell = SampleValue::Missing;
+            if *errored && !cell.is_nan() {
+                *cell = MISSING;
             }
         }
-        Self(cells)
+        Self(cells.into())
+    }
+
+    /// The values as they are, if every sample has one.
+    pub(super) fn whole(&self) -> Option<&'e [f64]> {
+        match self.0 {
+            Cow::Borrowed(values) => Some(values),
+            Cow::Owned(_) => None,
+        }
     }
 
     pub(super) fn get(&self, place: u32) -> SampleValue {
-        self.0.get(place as usize).copied().unwrap_or(SampleValue::Outside)
+        match self.0.get(place as usize) {
+            Some(value) if value.is_finite() => SampleValue::Value(*value),
+            Some(&MISSING) => SampleValue::Missing,
+            _ => SampleValue::Outside,
+        }
     }
 
     pub(super) fn value(&self, place: u32) -> Option<f64> {

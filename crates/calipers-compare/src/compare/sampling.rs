@@ -14,6 +14,8 @@ use calipers_stats::paired::{Difference, PairedDifferences, pair, paired_cluster
 use calipers_stats::power::{Test, mcnemar_detectable};
 use calipers_stats::{Confidence, Interval, Method, Moments, Seed, StatisticCaveat as Statistic, special};
 use indexmap::IndexMap;
+use std::borrow::Cow;
+use std::cell::OnceCell;
 
 /// Up to so many pairs or clusters, all sign patterns are tried.
 const FEW_UNITS: u64 = 20;
@@ -206,16 +208,34 @@ pub(super) fn undefined(why: Incomparable) -> Undefined {
 }
 
 /// The values of samples in both runs.
-pub(super) struct PairedValues {
-    pub(super) candidate: Vec<f64>,
-    pub(super) baseline: Vec<f64>,
+pub(super) struct PairedValues<'v> {
+    pub(super) candidate: Cow<'v, [f64]>,
+    pub(super) baseline: Cow<'v, [f64]>,
     /// The cluster of each pair, if samples are clustered.
     pub(super) clusters: Option<Vec<u32>>,
+    /// Their sums, found once.
+    pairs: OnceCell<PairedDifferences>,
 }
 
-impl PairedValues {
-    fn pairs(&self) -> PairedDifferences {
-        pair(&self.candidate, &self.baseline).expect("a pair has two values")
+impl<'v> PairedValues<'v> {
+    pub(super) fn new(
+        candidate: impl Into<Cow<'v, [f64]>>,
+        baseline: impl Into<Cow<'v, [f64]>>,
+        clusters: Option<Vec<u32>>,
+    ) -> Self {
+        Self { candidate: candidate.into(), baseline: baseline.into(), clusters, pairs: OnceCell::new() }
+    }
+
+    pub(super) fn pairs(&self) -> &PairedDifferences {
+        self.pairs.get_or_init(|| pair(&self.candidate, &self.baseline).expect("a pair has two values"))
+    }
+
+    /// Some of the pairs.
+    pub(super) fn gather(&self, places: &[u32]) -> PairedValues<'static> {
+        let pick = |side: &[f64]| places.iter().map(|&place| side[place as usize]).collect::<Vec<f64>>();
+        let clusters = self.clusters.as_ref();
+        let clusters = clusters.map(|clusters| places.iter().map(|&place| clusters[place as usize]).collect());
+        PairedValues::new(pick(&self.candidate), pick(&self.baseline), clusters)
     }
 
     pub(super) fn correlation(&self) -> Option<f64> {
@@ -223,11 +243,12 @@ impl PairedValues {
     }
 
     fn differences(&self) -> Vec<f64> {
-        self.candidate.iter().zip(&self.baseline).map(|(a, b)| a - b).collect()
+        self.candidate.iter().zip(&*self.baseline).map(|(a, b)| a - b).collect()
     }
 
     fn is_unit(&self) -> bool {
-        [&self.candidate, &self.baseline].into_iter().all(|side| Moments::from_slice(side).is_unit())
+        let (candidate, baseline) = self.pairs().sides();
+        candidate.is_unit() && baseline.is_unit()
     }
 
     fn units(&self) -> u64 {
@@ -255,29 +276,27 @@ impl PairedValues {
         BoundedRatio::new(terms, Term::new(-largest, largest), Term::new(largest, largest)).ok()
     }
 
-    /// The sums of clusters, where samples have some.
-    pub(super) fn by_unit(&self) -> Self {
-        let Some(clusters) = &self.clusters else {
-            return Self { candidate: self.candidate.clone(), baseline: self.baseline.clone(), clusters: None };
-        };
+    /// The correlation of the sums of clusters, where samples have some.
+    pub(super) fn unit_correlation(&self) -> Option<f64> {
+        let Some(clusters) = &self.clusters else { return self.correlation() };
         let mut sums: IndexMap<u32, (Moments, Moments)> = IndexMap::new();
-        for (&cluster, (&a, &b)) in clusters.iter().zip(self.candidate.iter().zip(&self.baseline)) {
+        for (&cluster, (&a, &b)) in clusters.iter().zip(self.candidate.iter().zip(&*self.baseline)) {
             let (ours, theirs) = sums.entry(cluster).or_default();
             ours.add(a);
             theirs.add(b);
         }
-        let (candidate, baseline) = sums.values().map(|(a, b)| (a.sum(), b.sum())).unzip();
-        Self { candidate, baseline, clusters: None }
+        let (candidate, baseline): (Vec<f64>, Vec<f64>) = sums.values().map(|(a, b)| (a.sum(), b.sum())).unzip();
+        PairedValues::new(candidate, baseline, None).correlation()
     }
 
     /// Who passed what, if every value is 0 or 1.
     fn discordance(&self) -> Option<Discordance> {
-        let is_binary = |side: &Vec<f64>| Moments::from_slice(side).is_binary();
-        if self.candidate.is_empty() || !is_binary(&self.candidate) || !is_binary(&self.baseline) {
+        let (candidate, baseline) = self.pairs().sides();
+        if self.candidate.is_empty() || !candidate.is_binary() || !baseline.is_binary() {
             return None;
         }
         let mut counts = [0; 4];
-        for (a, b) in self.candidate.iter().zip(&self.baseline) {
+        for (a, b) in self.candidate.iter().zip(&*self.baseline) {
             counts[usize::from(*a == 0.0) * 2 + usize::from(*b == 0.0)] += 1;
         }
         let [both, only_candidate, only_baseline, neither] = counts;
@@ -303,7 +322,7 @@ impl PairedValues {
 /// often that a loss is small. Everything else has t: around the plain error, or around the cluster-robust one (CR2,
 /// Satterthwaite). Pairs that all changed by the same amount have no t, and are tested by flipping signs.
 pub(super) fn estimate_mean_difference(
-    values: &PairedValues,
+    values: &PairedValues<'_>,
     confidence: Confidence,
     seed: Seed,
     has_margin: bool,
@@ -334,13 +353,13 @@ pub(super) fn estimate_mean_difference(
     found
 }
 
-fn means(values: &PairedValues) -> Option<(f64, f64)> {
-    let mean = |side: &[f64]| Moments::from_slice(side).mean().ok();
-    Some((mean(&values.candidate)?, mean(&values.baseline)?))
+fn means(values: &PairedValues<'_>) -> Option<(f64, f64)> {
+    let (candidate, baseline) = values.pairs().sides();
+    Some((candidate.mean().ok()?, baseline.mean().ok()?))
 }
 
 /// No pair differs.
-fn estimate_identical(mut found: ChangeEstimate, values: &PairedValues, confidence: Confidence) -> ChangeEstimate {
+fn estimate_identical(mut found: ChangeEstimate, values: &PairedValues<'_>, confidence: Confidence) -> ChangeEstimate {
     found.p = Some((1.0, TestMethod::NoDifference));
     found.caveats.push(Statistic::NoSpread { n: found.n }.into());
     if let Some(ratio) = values.is_unit().then(|| values.bounded_ratio()).flatten() {
@@ -354,7 +373,7 @@ fn estimate_identical(mut found: ChangeEstimate, values: &PairedValues, confiden
 /// t of the differences of pairs, by cluster where they have some.
 fn estimate_spread(
     mut found: ChangeEstimate,
-    values: &PairedValues,
+    values: &PairedValues<'_>,
     confidence: Confidence,
     seed: Seed,
 ) -> ChangeEstimate {
@@ -387,7 +406,7 @@ fn estimate_spread(
 }
 
 /// One test for the p-value, the interval and every margin.
-fn decide_by_bounds(found: &mut ChangeEstimate, values: &PairedValues, confidence: Confidence) {
+fn decide_by_bounds(found: &mut ChangeEstimate, values: &PairedValues<'_>, confidence: Confidence) {
     let Some(ratio) = values.bounded_ratio() else { return };
     found.interval = Some(ratio.interval(confidence));
     let distribution = SamplingDistribution::Bounded(ratio);
@@ -413,7 +432,7 @@ pub(super) fn estimate_by_influence(
         return found;
     }
     let nothing = vec![0.0; moved.len()];
-    let values = PairedValues { candidate: moved, baseline: nothing, clusters };
+    let values = PairedValues::new(moved, nothing, clusters);
     let pairs = values.pairs();
     if pairs.is_identical() {
         found.p = Some((1.0, TestMethod::NoDifference));
@@ -438,7 +457,7 @@ pub(super) fn estimate_joined<E: BoundedEstimate>(
     mut found: ChangeEstimate,
     is_same: bool,
     (ours, theirs): (E, E),
-    influences: &PairedValues,
+    influences: &PairedValues<'_>,
     confidence: Confidence,
     distribution: impl Fn(JoinedDifference<E>) -> SamplingDistribution,
 ) -> ChangeEstimate {
@@ -451,7 +470,7 @@ pub(super) fn estimate_joined<E: BoundedEstimate>(
         found.caveats.push(Statistic::NoSpread { n: found.n }.into());
         return found;
     }
-    let correlation = influences.by_unit().correlation();
+    let correlation = influences.unit_correlation();
     found.correlation = correlation;
     if influences.clusters.is_some() {
         found.details.push(("clusters", influences.units() as f64));
@@ -536,7 +555,7 @@ mod tests {
     #[test]
     fn counts_decide_for_passes_and_a_sign_flip_where_all_changed_alike() {
         let estimate = |candidate: &[f64], baseline: &[f64]| {
-            let values = PairedValues { candidate: candidate.into(), baseline: baseline.into(), clusters: None };
+            let values = PairedValues::new(candidate, baseline, None);
             estimate_mean_difference(&values, Confidence::two_sided(0.95).unwrap(), Seed(1), false)
         };
         type Case<'v> = (&'v [f64], &'v [f64], Option<TestMethod>, Option<Incomparable>);

@@ -301,6 +301,9 @@ impl<'a> Points<'a> {
 
     /// The same rows, and one without a value for each sample that has none.
     pub(crate) fn with_absent_samples(&self) -> Points<'a> {
+        if self.len() == self.samples.len() && is_counting(self.sample_codes()) {
+            return self.clone();
+        }
         let mut has_row = vec![false; self.samples.len()];
         self.sample_codes().iter().for_each(|&sample| has_row[sample as usize] = true);
         if !has_row.contains(&false) {
@@ -671,7 +674,7 @@ fn partition<T: Copy>(items: &[T], codes: &[u32], sizes: &[usize]) -> Vec<Vec<T>
 }
 
 /// True for 0, 1, 2 and so on: one row per sample, none left out.
-fn is_counting(sample: &[u32]) -> bool {
+pub(crate) fn is_counting(sample: &[u32]) -> bool {
     const BLOCK: usize = 1024;
     // No early exit within a block, so that vector instructions can do it.
     let counts =

@@ -5,6 +5,7 @@ use crate::data::column::{ABSENT, Column};
 use crate::data::cow_indices::CowIndices;
 use crate::data::field_column::FieldColumn;
 use crate::data::ids::SampleIds;
+use crate::data::points::is_counting;
 use crate::data::row_codes::{FactColumn, RowCodes};
 use crate::data::row_index::RunRowIndex;
 use crate::data::scores::{ScoreRow, Scores, Values};
@@ -335,7 +336,9 @@ impl Samples {
     /// The number of attempts, each counted once however often it was delivered.
     #[must_use]
     pub fn attempts(&self) -> usize {
-        if self.may_repeat { self.attempt_rows().len() } else { self.attempt_sample.len() }
+        // Samples that ascend have one attempt each.
+        let may_repeat = self.may_repeat && !self.attempt_sample.is_sorted_by(|a, b| a < b);
+        if may_repeat { self.attempt_rows().len() } else { self.attempt_sample.len() }
     }
 
     /// True when some epochs were given, not counted.
@@ -431,6 +434,11 @@ impl Samples {
         self.metadata.get(key)
     }
 
+    /// True when some attempt ended in an error.
+    pub(crate) fn has_errors(&self) -> bool {
+        !self.errors.is_empty()
+    }
+
     pub(crate) fn is_errored(&self, attempt: u32) -> bool {
         self.errors.contains_key(&attempt)
     }
@@ -447,8 +455,15 @@ impl Samples {
 
     /// All attempts, each once, by sample and then by epoch: the rows of metrics over fields.
     pub(crate) fn all_attempts(&self) -> Scores {
+        let nothing = |rows: usize| Values::Scalars(Column::Floats(vec![f64::NAN; rows]));
+        // With one attempt per sample, in their order, the list of samples is that of rows.
+        if is_counting(&self.attempt_sample) {
+            let (sample, epoch) = (self.attempt_sample.clone(), self.attempt_epoch.clone());
+            let values = nothing(sample.len());
+            return Scores { attempt: sample.clone(), sample, epoch, values, ..Scores::default() };
+        }
         let rows = self.attempt_rows();
-        let values = Values::Scalars(Column::Floats(vec![f64::NAN; rows.len()]));
+        let values = nothing(rows.len());
         // Rows that are in order are all rows.
         let is_whole = rows.len() == self.attempt_sample.len() && rows.is_sorted();
         let pick = |column: &CowIndices| match is_whole {

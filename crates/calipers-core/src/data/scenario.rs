@@ -4,7 +4,9 @@
 //! up. Fifty thousand attempts take a few passes over columns of four bytes per row.
 
 use crate::data::column::{ABSENT, Column};
-use crate::data::scores::Scores;
+use crate::data::points::is_counting;
+use crate::data::scores::{Scores, Values};
+use crate::metric::RunRows;
 use crate::{
     Context, Error, ErrorKind, Points, SampleId, Samples, Shortcoming, StateReader, StateWriter, Stored, Value,
 };
@@ -118,7 +120,7 @@ impl PassRule {
 pub struct Scenarios<'a> {
     points: Points<'a>,
     outcomes: Vec<ScenarioOutcome>,
-    /// The place of each attempt's behaviours in the list of distinct ones.
+    /// The place of each attempt's behaviours in the list of distinct ones. No list where all have the first of these.
     behaviors: Vec<u32>,
     distinct: Vec<Behaviors>,
     /// The score that decided; NaN where none did.
@@ -224,27 +226,32 @@ impl<'a> Scenarios<'a> {
         Self::of(&samples.attempt_points(), rule, context)
     }
 
+    /// The same of rows that may have been looked up before.
+    pub fn of_run(rows: &RunRows<'a>, rule: &PassRule, context: &Context) -> Result<Self, Error> {
+        Self::of(&rows.attempts(), rule, context)
+    }
+
     /// The scenarios of these attempts.
     pub(crate) fn of(points: &Points<'a>, rule: &PassRule, context: &Context) -> Result<Self, Error> {
         let rule = &rule.within(context);
         let mut scenarios = Self::before_judging(points, rule);
-        let passed = points.field("passed", &context.labels)?;
-        let mut open = Vec::new();
-        for (row, passed) in passed.iter().enumerate() {
-            let behaviors = &scenarios.distinct[scenarios.behaviors[row] as usize];
-            scenarios.outcomes[row] = match passed {
+        // Most tables of scores have neither a column `passed` nor behaviours, and all of their attempts are still open.
+        let passed = match points.samples().has_column("passed") {
+            true => points.field("passed", &context.labels)?,
+            false => Vec::new(),
+        };
+        let says_nothing = passed.is_empty() && !scenarios.distinct.iter().any(|behaviors| behaviors.is_given);
+        for row in (0..points.len()).filter(|_| !says_nothing && rule.scorer.is_none()) {
+            let behaviors = scenarios.behaviors_of(row);
+            scenarios.outcomes[row] = match passed.get(row).copied().flatten() {
                 _ if scenarios.outcomes[row] == ScenarioOutcome::Errored => ScenarioOutcome::Errored,
-                _ if rule.scorer.is_some() => ScenarioOutcome::Unscored,
-                Some(passed) => outcome(*passed >= 1.0),
+                Some(passed) => outcome(passed >= 1.0),
                 None if behaviors.is_given => outcome(behaviors.has_passed(rule.threshold())),
                 None => ScenarioOutcome::Unscored,
             };
-            if scenarios.outcomes[row] == ScenarioOutcome::Unscored {
-                open.push(row);
-            }
         }
-        if !open.is_empty() {
-            scenarios.judge_by_score(&open, rule, context);
+        if scenarios.outcomes.contains(&ScenarioOutcome::Unscored) {
+            scenarios.judge_by_score(rule, context);
         }
         Ok(scenarios)
     }
@@ -252,13 +259,14 @@ impl<'a> Scenarios<'a> {
     /// The attempts before they are judged: errored, or unscored.
     pub(crate) fn before_judging(points: &Points<'a>, rule: &PassRule) -> Self {
         let (behaviors, distinct) = behaviors(points);
-        let outcome = |row: usize| match points.is_errored(row) {
-            true => ScenarioOutcome::Errored,
-            false => ScenarioOutcome::Unscored,
-        };
+        let mut outcomes = vec![ScenarioOutcome::Unscored; points.len()];
+        if points.samples().has_errors() {
+            let errored = outcomes.iter_mut().enumerate().filter(|(row, _)| points.is_errored(*row));
+            errored.for_each(|(_, outcome)| *outcome = ScenarioOutcome::Errored);
+        }
         Self {
             points: points.clone(),
-            outcomes: (0..points.len()).map(outcome).collect(),
+            outcomes,
             behaviors,
             distinct,
             grades: Vec::new(),
@@ -269,8 +277,9 @@ impl<'a> Scenarios<'a> {
     }
 
     /// Judges the attempts that nothing else decides.
-    fn judge_by_score(&mut self, open: &[usize], rule: &PassRule, context: &Context) {
+    fn judge_by_score(&mut self, rule: &PassRule, context: &Context) {
         let mut grades = vec![f64::NAN; self.points.len()];
+        let open = (0..self.points.len()).filter(|row| self.outcomes[*row] == ScenarioOutcome::Unscored);
         let (is_used, mut unusable) =
             self.look_up(open, rule.scorer.as_ref(), context, |row, grade| grades[row] = grade);
         // On a scale from 1 to 5 the worst score reaches 1: what passes there is not for us to guess.
@@ -278,8 +287,9 @@ impl<'a> Scenarios<'a> {
         if let Some(scorer) = off_scale {
             unusable.get_or_insert(UnusableScore::NoThreshold(scorer));
         } else {
-            for &row in open.iter().filter(|&&row| !grades[row].is_nan()) {
-                self.outcomes[row] = outcome(grades[row] >= rule.threshold());
+            // Only what was open has a grade.
+            for (decided, grade) in self.outcomes.iter_mut().zip(&grades).filter(|(_, grade)| !grade.is_nan()) {
+                *decided = outcome(*grade >= rule.threshold());
             }
         }
         self.grades = grades;
@@ -307,7 +317,7 @@ impl<'a> Scenarios<'a> {
         context: &Context,
         each: impl FnMut(usize, f64),
     ) -> Result<bool, Error> {
-        match self.look_up(open, None, context, each) {
+        match self.look_up(open.iter().copied(), None, context, each) {
             // The caller knows how many scorers the other shards have, and reports the error.
             (is_used, None | Some(UnusableScore::SeveralScorers | UnusableScore::NoThreshold(_))) => Ok(is_used),
             (_, Some(UnusableScore::NotANumber(error))) => Err(error),
@@ -318,7 +328,7 @@ impl<'a> Scenarios<'a> {
     /// why a score cannot be used.
     fn look_up(
         &self,
-        open: &[usize],
+        open: impl Iterator<Item = usize>,
         scorer: Option<&Arc<str>>,
         context: &Context,
         mut each: impl FnMut(usize, f64),
@@ -328,7 +338,26 @@ impl<'a> Scenarios<'a> {
         let scores = scorers.iter().filter_map(|scorer| samples.scores(scorer));
         let found: Vec<(&Scores, ScoreRows)> = scores.map(|scores| (scores, ScoreRows::new(scores, samples))).collect();
         let (mut is_used, mut unusable) = (false, None);
-        for &row in open {
+        // The floats of the only scorer, where no number stands for another.
+        let floats = match &found[..] {
+            [(scores, rows)] if scorers.len() == 1 && !context.labels.map_numbers() => match &scores.values {
+                Values::Scalars(Column::Floats(floats)) => Some((floats, rows)),
+                _ => None,
+            },
+            _ => None,
+        };
+        for row in open {
+            if let Some((floats, rows)) = floats {
+                match rows.of(&self.points, row).map(|at| floats[at]) {
+                    Some(grade) if grade.is_finite() => {
+                        is_used = true;
+                        each(row, grade);
+                        continue;
+                    }
+                    Some(grade) if !grade.is_nan() => {}
+                    _ => continue,
+                }
+            }
             let value = found.iter().find_map(|(scores, rows)| {
                 let at = rows.of(&self.points, row)?;
                 (!scores.values.is_root_missing(at)).then(|| scores.values.get(at))
@@ -430,7 +459,7 @@ impl<'a> Scenarios<'a> {
     }
 
     fn behaviors_of(&self, attempt: usize) -> &Behaviors {
-        &self.distinct[self.behaviors[attempt] as usize]
+        &self.distinct[self.behaviors.get(attempt).map_or(0, |place| *place as usize)]
     }
 
     /// Why an attempt did not pass; none for one that passed.
@@ -523,16 +552,19 @@ fn outcome(has_passed: bool) -> ScenarioOutcome {
     if has_passed { ScenarioOutcome::Passed } else { ScenarioOutcome::Failed }
 }
 
-/// The place of each attempt's behaviours among the distinct ones.
+/// The place of each attempt's behaviours among the distinct ones, if there are any behaviours.
 fn behaviors(points: &Points<'_>) -> (Vec<u32>, Vec<Behaviors>) {
     let [_, lists @ ..] = FIELDS;
-    let columns = lists.map(|name| match points.field_values(name) {
-        Column::Coded(coded) => Some(coded),
-        // Behaviours are not numbers, and an absent column is a column of floats.
-        Column::Floats(_) => None,
+    let columns = lists.map(|name| {
+        let is_there = points.samples().has_column(name);
+        match is_there.then(|| points.field_values(name)) {
+            Some(Column::Coded(coded)) => Some(coded),
+            // Behaviours are not numbers.
+            Some(Column::Floats(_)) | None => None,
+        }
     });
     if columns.iter().all(Option::is_none) {
-        return (vec![0; points.len()], vec![Behaviors::default()]);
+        return (Vec::new(), vec![Behaviors::default()]);
     }
     let mut places: HashMap<[u32; 4], u32> = HashMap::new();
     let mut distinct = Vec::new();
@@ -552,6 +584,8 @@ fn behaviors(points: &Points<'_>) -> (Vec<u32>, Vec<Behaviors>) {
 
 /// The row of each attempt among the scores of a scorer.
 enum ScoreRows {
+    /// Each attempt has one, in the order of the run.
+    Same,
     /// By the attempt's place in the run.
     ByAttempt(Vec<u32>),
     /// By sample and epoch: an attempt that was delivered in several records may have its score in any of them.
@@ -565,7 +599,11 @@ impl ScoreRows {
             // In reverse, so that the first of several stays.
             return Self::ByEpoch(keys.zip(0..).collect::<Vec<_>>().into_iter().rev().collect());
         }
-        let mut rows = vec![ABSENT; samples.attempt_places().0.len()];
+        let attempts = samples.attempt_places().0.len();
+        if scores.attempt.len() == attempts && is_counting(&scores.attempt) {
+            return Self::Same;
+        }
+        let mut rows = vec![ABSENT; attempts];
         for (row, &attempt) in scores.attempt.iter().enumerate() {
             rows[attempt as usize] = row as u32;
         }
@@ -575,6 +613,7 @@ impl ScoreRows {
     fn of(&self, points: &Points<'_>, row: usize) -> Option<usize> {
         let scores = points.scores();
         let found = match self {
+            Self::Same => Some(scores.attempt[row]),
             Self::ByAttempt(rows) => Some(rows[scores.attempt[row] as usize]).filter(|&row| row != ABSENT),
             Self::ByEpoch(rows) => rows.get(&(scores.sample[row], scores.epoch[row])).copied(),
         };
@@ -633,7 +672,8 @@ pub fn latencies(points: &Points<'_>, context: &Context) -> Result<Vec<Option<f6
     let limits = has_limits.then(|| points.field_values("limit"));
     let is_cut =
         |row| limits.as_ref().is_some_and(|limits| matches!(limits.get(row), Value::Text(kind) if *kind == *"time"));
-    for (row, latency) in latencies.iter_mut().enumerate() {
+    let may_be_cut = has_limits || points.samples().has_errors();
+    for (row, latency) in latencies.iter_mut().enumerate().filter(|_| may_be_cut) {
         if points.error(row).is_some_and(|error| is_timeout(error)) || is_cut(row) {
             *latency = Some(f64::INFINITY);
         }

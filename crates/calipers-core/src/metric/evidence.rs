@@ -290,6 +290,10 @@ pub(crate) fn by_sample<'v, T>(rows: &'v [u32], values: &'v [T]) -> impl Iterato
 
 /// The mean of the attempts that have a value, if any has.
 pub(crate) fn mean_of_given(attempts: &[Option<f64>]) -> Option<f64> {
+    if let [one] = attempts {
+        // A sum has no negative zero.
+        return one.map(|x| x + 0.0);
+    }
     let mut sum = ExactSum::default();
     let mut count = 0u32;
     for x in attempts.iter().flatten() {

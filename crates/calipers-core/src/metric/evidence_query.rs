@@ -41,7 +41,8 @@ impl<'s> RunRows<'s> {
         Self { samples, attempts: OnceCell::new() }
     }
 
-    fn attempts(&self) -> Points<'s> {
+    /// Every attempt, scored or not.
+    pub fn attempts(&self) -> Points<'s> {
         self.attempts.get_or_init(|| self.samples.attempt_points()).clone()
     }
 

@@ -39,6 +39,9 @@ pub(super) trait Averaged: Send + Sync + 'static {
     fn values(&self, points: &Points<'_>, context: &Context) -> Result<Known<f64>, Error>;
 }
 
+/// As many means of samples are added up at once.
+const MEANS_MAX: usize = 4096;
+
 /// The mean over samples: attempts are averaged first.
 pub(super) struct SampleMean<A>(pub(super) A);
 
@@ -74,15 +77,22 @@ impl<A: Averaged> Measure for SampleMean<A> {
     fn fold(&self, state: &mut SampleMeanState, points: &Points<'_>, context: &Context) -> Result<(), Error> {
         let known = self.0.values(points, context)?;
         state.fallback.note(points.samples(), known.rests_on_score);
+        // Many are added up in much less time than one by one, to the same sum.
+        let mut means = Vec::new();
         for (_, attempts) in by_sample(points.sample_codes(), &known.values) {
             match self.one_of(attempts, context)? {
-                Some(mean) => state.means.add(mean),
+                Some(mean) => means.push(mean),
                 None => {
                     state.missing += 1;
                     state.unreduced = state.unreduced.max(attempts.iter().flatten().count() as u64);
                 }
             }
+            if means.len() == MEANS_MAX {
+                state.means.extend(&means);
+                means.clear();
+            }
         }
+        state.means.extend(&means);
         Ok(())
     }
 

@@ -284,7 +284,8 @@ impl<'a> Judge<'a> {
         let pass_rule = pass_threshold.map_or_else(|| Ok(PassRule::default()), PassRule::new)?;
         case.samples.check_repeats()?;
         check_categories(policy, case.samples)?;
-        let scenarios = Scenarios::by_rule(case.samples, &pass_rule, &context)?;
+        let rows = RunRows::new(case.samples);
+        let scenarios = Scenarios::of_run(&rows, &pass_rule, &context)?;
         let summaries = scenario_rules::summaries(policy, &scenarios, &reducer)?;
         let mut errored = vec![false; case.samples.len()];
         for scenario in &summaries {
@@ -312,7 +313,7 @@ impl<'a> Judge<'a> {
             errored,
             categories: ScenarioNames::new(case.samples, "category"),
             capabilities: ScenarioNames::new(case.samples, "capability"),
-            rows: RunRows::new(case.samples),
+            rows,
             known_units: KnownUnits::default(),
             mode,
         };

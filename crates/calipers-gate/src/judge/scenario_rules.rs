@@ -23,8 +23,8 @@ pub(super) struct ScenarioSummary {
     pub(super) sample: u32,
     attempts: Range<u32>,
     pub(super) outcome: ScenarioOutcome,
-    /// The reduced share of its attempts that passed, if that is known of any.
-    pub(super) share: Option<f64>,
+    /// The reduced share of its attempts that passed; NaN if that is known of none.
+    share: f64,
     /// True when an attempt ended in an error.
     pub(super) is_errored: bool,
     pub(super) is_optional: bool,
@@ -34,6 +34,11 @@ impl ScenarioSummary {
     /// Its attempts, as numbers for the questions of [`Scenarios`].
     pub(super) fn attempts(&self) -> Range<usize> {
         self.attempts.start as usize..self.attempts.end as usize
+    }
+
+    /// The reduced share of its attempts that passed, if that is known of any.
+    pub(super) fn share(&self) -> Option<f64> {
+        Some(self.share).filter(|share| !share.is_nan())
     }
 }
 
@@ -62,7 +67,9 @@ impl<'a> ScenarioNames<'a> {
     pub(super) fn count(&self, samples: impl Iterator<Item = u32>) -> IndexMap<&Arc<str>, u64> {
         let mut counts = vec![0; self.names.len()];
         let mut order = Vec::new();
-        for code in samples.filter_map(|sample| self.column?.code(sample)) {
+        // Without the key, no sample is looked at.
+        let coded = self.column.map(|column| samples.filter_map(|sample| column.code(sample)));
+        for code in coded.into_iter().flatten() {
             if let Some(count) = counts.get_mut(code as usize) {
                 if *count == 0 {
                     order.push(code as usize);
@@ -83,7 +90,7 @@ impl<'a> ScenarioNames<'a> {
 
 /// The share of its attempts that each scenario passed, where that is known.
 pub(super) fn pass_shares(summaries: &[ScenarioSummary]) -> Vec<(u32, f64)> {
-    summaries.iter().filter_map(|scenario| Some((scenario.sample, scenario.share?))).collect()
+    summaries.iter().filter_map(|scenario| Some((scenario.sample, scenario.share()?))).collect()
 }
 
 /// The scenarios of a run. One has passed if the reduced share of its attempts that passed reaches what the policy asks
@@ -107,7 +114,7 @@ pub(super) fn summaries(
             sample: scenario.sample,
             attempts: scenario.attempts.start as u32..scenario.attempts.end as u32,
             outcome: overall_outcome(outcomes, share, wanted),
-            share,
+            share: share.unwrap_or(f64::NAN),
             is_errored: outcomes.contains(&ScenarioOutcome::Errored),
             is_optional: is_optional(scenario.sample),
         }
@@ -315,7 +322,7 @@ impl Judge<'_> {
             category: self.categories.of(scenario.sample).cloned(),
             outcome: scenario.outcome,
             attempts: scenario.attempts().map(attempt).collect(),
-            scores: scenario.share.map(|share| (pass_rate_name().to_owned(), share)).into_iter().collect(),
+            scores: scenario.share().map(|share| (pass_rate_name().to_owned(), share)).into_iter().collect(),
             weight: self.weights().map_or(1.0, |weights| weights[scenario.sample as usize]),
             is_required: !required.is_empty() && required.contains(self.id(scenario).as_str()),
         };

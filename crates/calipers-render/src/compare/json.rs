@@ -5,6 +5,7 @@ use crate::document::{
     CaveatDocument, EstimateDocument, SampleIdDocument, SelectionDocument, UnitDocument, caveat_documents,
     columns_document, schema_text, to_json,
 };
+use crate::form::indent;
 use crate::outcome_words::shortcoming_sentence;
 use calipers_compare::{
     AttemptCounts, CategoryChange, ChangeScale, ChangeTest, ChangeVerdict, CompareProvenance, CompareReport,
@@ -28,6 +29,11 @@ const SCHEMA: &str = "calipers.compare/1";
 #[must_use]
 pub fn compare_json(report: &CompareReport) -> Json {
     to_json(&CompareDocument::from(report))
+}
+
+/// The same as text, as it stands in a file.
+pub(super) fn compare_json_text(report: &CompareReport) -> String {
+    indent(&CompareDocument::from(report))
 }
 
 /// The schema of the JSON: JSON Schema 2020-12, with every property described.

@@ -1,9 +1,11 @@
 //! A verdict for programs: `calipers.gate/1`. Everything that the report has, and no number rounded.
 
 use crate::document::{
-    CaveatDocument, DetailsDocument, EntriesDocument, EstimateDocument, IntervalDocument, LevelName, SampleIdDocument,
-    SelectionDocument, ThresholdDocument, UnitDocument, caveat_documents, columns_document, schema_text, to_json,
+    CaveatDocument, DetailsDocument, EntriesDocument, EstimateDocument, IntervalDocument, LevelName, ListDocument,
+    SampleIdDocument, SelectionDocument, ThresholdDocument, UnitDocument, caveat_documents, columns_document,
+    schema_text, to_json,
 };
+use crate::form::indent;
 use crate::gate::reason_words::{gate_decision, gate_reason};
 use crate::gate::rule_words::gate_rule;
 use crate::outcome_words::shortcoming_sentence;
@@ -27,15 +29,20 @@ pub fn gate_json(report: &GateReport) -> Json {
     to_json(&GateDocument::from(report))
 }
 
+/// The same as text, as it stands in a file.
+pub(super) fn gate_json_text(report: &GateReport) -> String {
+    indent(&GateDocument::from(report))
+}
+
 /// The schema of the JSON: JSON Schema 2020-12, with every property described.
 #[must_use]
 pub fn gate_schema() -> String {
-    schema_text::<GateDocument>("gate")
+    schema_text::<GateDocument<'_>>("gate")
 }
 
 /// What `calipers gate --json` prints: the verdict of a policy on a run, with everything that it rests on.
 #[derive(Serialize, JsonSchema)]
-struct GateDocument {
+struct GateDocument<'r> {
     /// The name and version of this schema.
     #[schemars(extend("const" = SCHEMA))]
     schema: &'static str,
@@ -82,15 +89,15 @@ struct GateDocument {
     /// The scenarios by outcome, and which ones are missing.
     coverage: CoverageDocument,
     /// Every scenario, in the order of the run.
-    scenarios: Vec<ScenarioDocument>,
+    scenarios: ListDocument<'r, ScenarioResult, ScenarioDocument>,
     /// Where all this comes from.
     provenance: GateProvenanceDocument,
     /// What to know about the run as a whole; what belongs to a figure is listed with it.
     caveats: Vec<CaveatDocument>,
 }
 
-impl From<&GateReport> for GateDocument {
-    fn from(report: &GateReport) -> Self {
+impl<'r> From<&'r GateReport> for GateDocument<'r> {
+    fn from(report: &'r GateReport) -> Self {
         let (mode, confidence) = match report.mode {
             Mode::Point => (ModeName::Point, None),
             Mode::Confidence(level) => (ModeName::Confidence, Some(level)),
@@ -124,7 +131,7 @@ impl From<&GateReport> for GateDocument {
             composite: report.composites.iter().map(CompositeDocument::from).collect(),
             baseline: report.baseline.as_ref().map(BaselineComparisonDocument::from),
             coverage: CoverageDocument::from(&report.coverage),
-            scenarios: report.scenarios.iter().map(ScenarioDocument::from).collect(),
+            scenarios: ListDocument::from(&report.scenarios[..]),
             provenance: GateProvenanceDocument::from(&report.provenance),
             caveats: caveat_documents(&report.caveats),
         }
