@@ -118,9 +118,7 @@ impl PassRule {
 pub struct Scenarios<'a> {
     points: Points<'a>,
     outcomes: Vec<ScenarioOutcome>,
-    /// The place of each attempt's behaviours in the list of distinct ones.
-    behaviors: Vec<u32>,
-    distinct: Vec<Behaviors>,
+    behaviors: Arc<AttemptBehaviors>,
     /// The score that decided; NaN where none did.
     grades: Vec<f64>,
     threshold: f64,
@@ -146,6 +144,20 @@ pub struct Scenario {
     pub sample: u32,
     /// Its attempts, as numbers for the questions of [`Scenarios`].
     pub attempts: Range<usize>,
+}
+
+/// What was expected of attempts and what happened.
+#[derive(Debug)]
+pub(super) struct AttemptBehaviors {
+    /// The place of each attempt's behaviours in the list of distinct ones.
+    places: Vec<u32>,
+    distinct: Vec<Behaviors>,
+}
+
+impl AttemptBehaviors {
+    fn get(&self, attempt: usize) -> &Behaviors {
+        &self.distinct[self.places[attempt] as usize]
+    }
 }
 
 /// What was expected and what happened.
@@ -231,7 +243,7 @@ impl<'a> Scenarios<'a> {
         let passed = points.field("passed", &context.labels)?;
         let mut open = Vec::new();
         for (row, passed) in passed.iter().enumerate() {
-            let behaviors = &scenarios.distinct[scenarios.behaviors[row] as usize];
+            let behaviors = scenarios.behaviors.get(row);
             scenarios.outcomes[row] = match passed {
                 _ if scenarios.outcomes[row] == ScenarioOutcome::Errored => ScenarioOutcome::Errored,
                 _ if rule.scorer.is_some() => ScenarioOutcome::Unscored,
@@ -251,7 +263,6 @@ impl<'a> Scenarios<'a> {
 
     /// The attempts before they are judged: errored, or unscored.
     pub(crate) fn before_judging(points: &Points<'a>, rule: &PassRule) -> Self {
-        let (behaviors, distinct) = behaviors(points);
         let outcome = |row: usize| match points.is_errored(row) {
             true => ScenarioOutcome::Errored,
             false => ScenarioOutcome::Unscored,
@@ -259,8 +270,7 @@ impl<'a> Scenarios<'a> {
         Self {
             points: points.clone(),
             outcomes: (0..points.len()).map(outcome).collect(),
-            behaviors,
-            distinct,
+            behaviors: points.behaviors(|| find_behaviors(points)),
             grades: Vec::new(),
             threshold: rule.threshold(),
             rests_on_score: false,
@@ -430,7 +440,7 @@ impl<'a> Scenarios<'a> {
     }
 
     fn behaviors_of(&self, attempt: usize) -> &Behaviors {
-        &self.distinct[self.behaviors[attempt] as usize]
+        self.behaviors.get(attempt)
     }
 
     /// Why an attempt did not pass; none for one that passed.
@@ -523,8 +533,8 @@ fn outcome(has_passed: bool) -> ScenarioOutcome {
     if has_passed { ScenarioOutcome::Passed } else { ScenarioOutcome::Failed }
 }
 
-/// The place of each attempt's behaviours among the distinct ones.
-fn behaviors(points: &Points<'_>) -> (Vec<u32>, Vec<Behaviors>) {
+/// The behaviours of each attempt, of which most are alike.
+fn find_behaviors(points: &Points<'_>) -> AttemptBehaviors {
     let [_, lists @ ..] = FIELDS;
     let columns = lists.map(|name| match points.field_values(name) {
         Column::Coded(coded) => Some(coded),
@@ -532,13 +542,13 @@ fn behaviors(points: &Points<'_>) -> (Vec<u32>, Vec<Behaviors>) {
         Column::Floats(_) => None,
     });
     if columns.iter().all(Option::is_none) {
-        return (vec![0; points.len()], vec![Behaviors::default()]);
+        return AttemptBehaviors { places: vec![0; points.len()], distinct: vec![Behaviors::default()] };
     }
-    let mut places: HashMap<[u32; 4], u32> = HashMap::new();
+    let mut known: HashMap<[u32; 4], u32> = HashMap::new();
     let mut distinct = Vec::new();
     let place = |row: usize| {
         let codes = columns.each_ref().map(|column| column.as_ref().map_or(ABSENT, |column| column.codes[row]));
-        *places.entry(codes).or_insert_with(|| {
+        *known.entry(codes).or_insert_with(|| {
             let given = columns.each_ref().map(|column| {
                 let value = column.as_ref()?.value(row)?;
                 (!matches!(value, Value::Null | Value::Missing)).then_some(value)
@@ -547,7 +557,7 @@ fn behaviors(points: &Points<'_>) -> (Vec<u32>, Vec<Behaviors>) {
             distinct.len() as u32 - 1
         })
     };
-    ((0..points.len()).map(place).collect(), distinct)
+    AttemptBehaviors { places: (0..points.len()).map(place).collect(), distinct }
 }
 
 /// The row of each attempt among the scores of a scorer.
