@@ -61,7 +61,7 @@ impl DoubleSample {
     }
 
     /// Its interval: the exact intervals of the strata's shares and Wilson's of their sizes, joined by the squares of
-    /// their reaches (MOVER, Donner and Zou 2012).
+    /// their reaches (MOVER, Donner and Zou 2012), or by their distributions where that reaches further (Fay, Proschan and Brittain 2015).
     ///
     /// An error of the variance's kind, ± t·s, knows nothing of a stratum in which all known truths are alike: with
     /// fifty truths and a good measurement it covers 59 % of the time where it says 95 %. Joined exact intervals cover
@@ -184,19 +184,46 @@ impl RealCounts {
             return confidence.interval(Method::ClopperPearson, || estimate - below, || estimate + above);
         };
         let (share, slope) = (size.estimate(), positive.estimate() - negative.estimate());
+        // The true positives of both strata, and those that are none.
+        let (low, high) = (lower_bound_of_mixture(share, [positive, negative], tail), {
+            let others = [positive.complement(), negative.complement()];
+            1.0 - lower_bound_of_mixture(share, others, tail)
+        });
         let (positive, negative) = (positive.exact_reaches(tail), negative.exact_reaches(tail));
         let (fewer, more) = size.wilson_reaches(tail);
         // Where the positive stratum has the fewer true positives, more of it mean less.
         let size = if slope >= 0.0 { (fewer, more) } else { (more, fewer) };
-        let join = |one: f64, other: f64, size: f64| {
-            ((share * one).powi(2) + ((1.0 - share) * other).powi(2) + (slope * size).powi(2)).sqrt()
+        let join = |one: f64, other: f64, mixed: f64, size: f64| {
+            (share * one).hypot((1.0 - share) * other).max(mixed).hypot(slope * size)
         };
         confidence.interval(
             Method::DoubleSampling,
-            || (estimate - join(positive.0, negative.0, size.0)).max(0.0),
-            || (estimate + join(positive.1, negative.1, size.1)).min(1.0),
+            || (estimate - join(positive.0, negative.0, estimate - low, size.0)).max(0.0),
+            || (estimate + join(positive.1, negative.1, high - estimate, size.1)).min(1.0),
         )
     }
+}
+
+/// A lower bound of q·p₁ + (1 − q)·p₀ for a given q that holds for rare events too.
+///
+/// Squares of reaches are right for errors that are spread like normal ones. Where a few successes are spread over both strata, each of
+/// them reaches down to nearly 0, and joined by their squares these reaches are too short: with fifty truths, a measurement that is guessed
+/// and a share of 2 %, 6.5 % of bounds at 95 % were above the truth. Here both shares get the distribution that Clopper and Pearson's bounds
+/// are the quantiles of, Beta(k, n − k + 1), and the bound is a quantile of their mixture (Fay, Proschan and Brittain 2015), for which we
+/// take the beta distribution with the same mean and variance. For strata that are alike this is Clopper and Pearson's bound of all
+/// truths together.
+fn lower_bound_of_mixture(share: f64, strata: [RealShare; 2], tail: f64) -> f64 {
+    let (mut mean, mut variance) = (0.0, 0.0);
+    for (RealShare { successes, trials }, weight) in strata.into_iter().zip([share, 1.0 - share]) {
+        let own = successes / (trials + 1.0);
+        mean += weight * own;
+        variance += weight * weight * own * (1.0 - own) / (trials + 2.0);
+    }
+    if variance <= 0.0 {
+        return mean;
+    }
+    let size = mean * (1.0 - mean) / variance - 1.0;
+    beta_quantile(tail, mean * size, (1.0 - mean) * size)
 }
 
 #[cfg(test)]

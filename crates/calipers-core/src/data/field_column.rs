@@ -2,6 +2,7 @@
 
 use crate::Value;
 use crate::data::column::{ABSENT, Column};
+use crate::data::points::is_counting;
 
 /// The values of a field by attempt, in room for as many as there are.
 ///
@@ -81,6 +82,10 @@ impl FieldColumn {
 
     /// The values, and gaps, of these rows.
     pub(crate) fn gather(&self, rows: &[u32]) -> Column {
+        // Most often all rows are asked for, as they are.
+        if self.rows.is_none() && rows.len() == self.cells.len() && is_counting(rows) {
+            return self.cells.clone();
+        }
         let is_whole = self.rows.is_none() && rows.iter().all(|row| (*row as usize) < self.cells.len());
         if is_whole {
             return self.cells.gather(rows);

@@ -4,6 +4,7 @@ use crate::data::column::{ABSENT, Coded, Column, Lineage};
 use crate::data::labels::name_other_labels;
 use crate::data::row_codes::FactColumn;
 use crate::data::row_index::RunRowIndex;
+use crate::data::scenario::AttemptBehaviors;
 use crate::data::scores::{ScoreRow, Scores, Values};
 use crate::reduce::AttemptGroups;
 use crate::{Context, Error, ErrorKind, Labels, Metadata, Reducer, SampleId, SampleScore, Samples, Value};
@@ -37,6 +38,8 @@ pub struct Points<'a> {
     is_by_attempt: bool,
     /// The moments of a column of floats, found once for all metrics that look at these rows.
     float_moments: Arc<OnceLock<Moments>>,
+    /// What was expected of the attempts and what happened, found once likewise.
+    behaviors: Arc<OnceLock<Arc<AttemptBehaviors>>>,
 }
 
 /// Where the rows are. Points are passed on by value, so none of these copies them.
@@ -142,7 +145,7 @@ impl Samples {
 impl<'a> Points<'a> {
     /// A row per attempt.
     fn new(samples: &'a Samples, scorer: Arc<str>, rows: PointRows<'a>) -> Self {
-        Self { samples, scorer, rows, is_by_attempt: true, float_moments: Arc::default() }
+        Self { samples, scorer, rows, is_by_attempt: true, float_moments: Arc::default(), behaviors: Arc::default() }
     }
 
     /// The number of rows.
@@ -351,6 +354,11 @@ impl<'a> Points<'a> {
         let attempts = AttemptGroups::of(self.scores())
             .map_err(|(sample, error)| error.at_sample(&self.samples.id(sample)).at_scorer(&self.scorer))?;
         if attempts.rows().len() == self.len() { Ok(self.clone()) } else { Ok(self.gather(attempts.rows())) }
+    }
+
+    /// What was expected of the attempts and what happened, found once for all that look at these rows.
+    pub(super) fn behaviors(&self, find: impl FnOnce() -> AttemptBehaviors) -> Arc<AttemptBehaviors> {
+        self.behaviors.get_or_init(|| Arc::new(find())).clone()
     }
 
     /// The moments of a column of floats, whatever they stand for.

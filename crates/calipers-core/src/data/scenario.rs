@@ -120,9 +120,7 @@ impl PassRule {
 pub struct Scenarios<'a> {
     points: Points<'a>,
     outcomes: Vec<ScenarioOutcome>,
-    /// The place of each attempt's behaviours in the list of distinct ones. No list where all have the first of these.
-    behaviors: Vec<u32>,
-    distinct: Vec<Behaviors>,
+    behaviors: Arc<AttemptBehaviors>,
     /// The score that decided; NaN where none did.
     grades: Vec<f64>,
     threshold: f64,
@@ -148,6 +146,25 @@ pub struct Scenario {
     pub sample: u32,
     /// Its attempts, as numbers for the questions of [`Scenarios`].
     pub attempts: Range<usize>,
+}
+
+/// What was expected of attempts and what happened.
+#[derive(Debug)]
+pub(super) struct AttemptBehaviors {
+    /// The place of each attempt's behaviours in the list of distinct ones. No list where all have the first of these.
+    places: Vec<u32>,
+    distinct: Vec<Behaviors>,
+}
+
+impl AttemptBehaviors {
+    fn get(&self, attempt: usize) -> &Behaviors {
+        &self.distinct[self.places.get(attempt).map_or(0, |place| *place as usize)]
+    }
+
+    /// True if something is said about any attempt.
+    fn are_given(&self) -> bool {
+        self.distinct.iter().any(|behaviors| behaviors.is_given)
+    }
 }
 
 /// What was expected and what happened.
@@ -240,9 +257,9 @@ impl<'a> Scenarios<'a> {
             true => points.field("passed", &context.labels)?,
             false => Vec::new(),
         };
-        let says_nothing = passed.is_empty() && !scenarios.distinct.iter().any(|behaviors| behaviors.is_given);
+        let says_nothing = passed.is_empty() && !scenarios.behaviors.are_given();
         for row in (0..points.len()).filter(|_| !says_nothing && rule.scorer.is_none()) {
-            let behaviors = scenarios.behaviors_of(row);
+            let behaviors = scenarios.behaviors.get(row);
             scenarios.outcomes[row] = match passed.get(row).copied().flatten() {
                 _ if scenarios.outcomes[row] == ScenarioOutcome::Errored => ScenarioOutcome::Errored,
                 Some(passed) => outcome(passed >= 1.0),
@@ -258,7 +275,6 @@ impl<'a> Scenarios<'a> {
 
     /// The attempts before they are judged: errored, or unscored.
     pub(crate) fn before_judging(points: &Points<'a>, rule: &PassRule) -> Self {
-        let (behaviors, distinct) = behaviors(points);
         let mut outcomes = vec![ScenarioOutcome::Unscored; points.len()];
         if points.samples().has_errors() {
             let errored = outcomes.iter_mut().enumerate().filter(|(row, _)| points.is_errored(*row));
@@ -267,8 +283,7 @@ impl<'a> Scenarios<'a> {
         Self {
             points: points.clone(),
             outcomes,
-            behaviors,
-            distinct,
+            behaviors: points.behaviors(|| find_behaviors(points)),
             grades: Vec::new(),
             threshold: rule.threshold(),
             rests_on_score: false,
@@ -459,7 +474,7 @@ impl<'a> Scenarios<'a> {
     }
 
     fn behaviors_of(&self, attempt: usize) -> &Behaviors {
-        &self.distinct[self.behaviors.get(attempt).map_or(0, |place| *place as usize)]
+        self.behaviors.get(attempt)
     }
 
     /// Why an attempt did not pass; none for one that passed.
@@ -552,8 +567,8 @@ fn outcome(has_passed: bool) -> ScenarioOutcome {
     if has_passed { ScenarioOutcome::Passed } else { ScenarioOutcome::Failed }
 }
 
-/// The place of each attempt's behaviours among the distinct ones, if there are any behaviours.
-fn behaviors(points: &Points<'_>) -> (Vec<u32>, Vec<Behaviors>) {
+/// The behaviours of each attempt, of which most are alike.
+fn find_behaviors(points: &Points<'_>) -> AttemptBehaviors {
     let [_, lists @ ..] = FIELDS;
     let columns = lists.map(|name| {
         let is_there = points.samples().has_column(name);
@@ -564,13 +579,13 @@ fn behaviors(points: &Points<'_>) -> (Vec<u32>, Vec<Behaviors>) {
         }
     });
     if columns.iter().all(Option::is_none) {
-        return (Vec::new(), vec![Behaviors::default()]);
+        return AttemptBehaviors { places: Vec::new(), distinct: vec![Behaviors::default()] };
     }
-    let mut places: HashMap<[u32; 4], u32> = HashMap::new();
+    let mut known: HashMap<[u32; 4], u32> = HashMap::new();
     let mut distinct = Vec::new();
     let place = |row: usize| {
         let codes = columns.each_ref().map(|column| column.as_ref().map_or(ABSENT, |column| column.codes[row]));
-        *places.entry(codes).or_insert_with(|| {
+        *known.entry(codes).or_insert_with(|| {
             let given = columns.each_ref().map(|column| {
                 let value = column.as_ref()?.value(row)?;
                 (!matches!(value, Value::Null | Value::Missing)).then_some(value)
@@ -579,7 +594,7 @@ fn behaviors(points: &Points<'_>) -> (Vec<u32>, Vec<Behaviors>) {
             distinct.len() as u32 - 1
         })
     };
-    ((0..points.len()).map(place).collect(), distinct)
+    AttemptBehaviors { places: (0..points.len()).map(place).collect(), distinct }
 }
 
 /// The row of each attempt among the scores of a scorer.

@@ -27,8 +27,8 @@ const CORRECTED: About = About {
               PPI++: mean(label) + λ(mean score of the others − mean score of the labelled). The score of a sample \
               is what the metric averages; its label is the mean of the labels of its attempts. Labels are a field, \
               a metadata key or a scorer.",
-    interval: "Exact intervals for p₁ and p₀ and Wilson's for q, combined by MOVER; for PPI++, t with a little \
-               weight at both ends. A gate uses the one-sided bound of the same method.",
+    interval: "Exact intervals for p₁ and p₀ and Wilson's for q, combined by MOVER, or by their distributions where \
+               that is wider; for PPI++, t with a little weight at both ends. A gate uses the one-sided bound of the same method.",
     example: "calipers score results.jsonl --labels labels.jsonl -m corrected",
     unit: Unit::Rate,
     range: "that of the metric",

@@ -14,6 +14,8 @@ use std::sync::Arc;
 pub struct RunRows<'s> {
     samples: &'s Samples,
     attempts: OnceCell<Points<'s>>,
+    /// How many attempts there are, each counted once, which takes a look at all of them.
+    attempt_count: OnceCell<usize>,
 }
 
 /// The values of attempts that have one.
@@ -38,7 +40,11 @@ pub struct PartlyMissing {
 impl<'s> RunRows<'s> {
     /// The rows of a run, none of them looked at yet.
     pub fn new(samples: &'s Samples) -> Self {
-        Self { samples, attempts: OnceCell::new() }
+        Self { samples, attempts: OnceCell::new(), attempt_count: OnceCell::new() }
+    }
+
+    fn attempt_count(&self) -> usize {
+        *self.attempt_count.get_or_init(|| self.samples.attempts())
     }
 
     /// Every attempt, scored or not.
@@ -223,7 +229,7 @@ impl Metric {
         context: &Context,
     ) -> Result<Vec<PartlyMissing>, Error> {
         // Most runs are whole, and are not looked at attempt by attempt.
-        if rows.samples.attempts() == rows.samples.len() || !rows.samples.has_gaps() {
+        if rows.attempt_count() == rows.samples.len() || !rows.samples.has_gaps() {
             return Ok(Vec::new());
         }
         let count = |samples: &[u32]| {
@@ -264,7 +270,7 @@ impl Metric {
         let known: BTreeSet<&Arc<str>> = samples.columns().collect();
         let scorers: Vec<&Arc<str>> = samples.scorers().collect();
         // As in a plan: an attempt that did not run says nothing about names.
-        if samples.attempts() > samples.errored_attempts() {
+        if rows.attempt_count() > samples.errored_attempts() {
             self.check_fields(&known)?;
             self.check_scorer(&scorers)?;
         }

@@ -8,7 +8,7 @@ use crate::{
     About, Answer, Caveat, Error, Evidence, Family, Figure, Points, Reason, StateReader, StateWriter, Undefined, Unit,
     damaged,
 };
-use calipers_stats::quantile::{SortedValues, clustered_interval};
+use calipers_stats::quantile::SortedValues;
 
 const QUANTILE: About = About {
     name: "quantile",
@@ -187,9 +187,8 @@ impl Measure for Quantile {
     fn finish(&self, state: QuantileState, _: Tally, context: &Context) -> Result<Answer, Error> {
         let tally = Tally { n: state.values.len() as u64, missing: state.missing };
         let repeated = state.sample.windows(2).any(|pair| pair[0] == pair[1]);
-        let clustered = repeated.then(|| clustered_interval(&state.values, &state.sample, self.p, context.confidence));
         let in_seconds = self.looks_like_seconds(&state.values);
-        let sorted = SortedValues::new(state.values);
+        let sorted = SortedValues::new(state.values.clone());
         let value = sorted.as_ref().map_err(|&why| why).and_then(|sorted| sorted.linear(self.p));
         let mut figure = Figure::statistic(value, f64::NAN, tally, METHOD);
         let Ok(sorted) = sorted else { return Ok(figure.into()) };
@@ -202,11 +201,13 @@ impl Measure for Quantile {
         }
         figure.caveats.extend(in_seconds);
         // Attempts of one sample go together; the exact interval would take them for independent.
-        match clustered {
-            Some(interval) => Ok(figure.with_interval(interval.ok()).into()),
-            None => Ok(figure.into()),
+        if repeated {
+            let interval = sorted.repeated_interval(&state.values, &state.sample, self.p, context.confidence);
+            return Ok(figure.with_interval(interval.ok()).into());
         }
+        Ok(figure.into())
     }
+
     fn evidence(&self, points: &Points<'_>, context: &Context) -> Result<Option<Evidence>, Error> {
         let values = self.values(points, context)?;
         Ok(Some(Evidence::quantile(self.p, points.sample_codes(), &values)))

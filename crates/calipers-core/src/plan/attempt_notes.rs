@@ -61,7 +61,8 @@ impl AttemptNotes {
         if let Some(k) = reducer.attempts_needed().filter(|_| is_zero) {
             self.too_few += short_of(k, attempts);
         }
-        if attempts.len() == rows.len() {
+        // As many attempts as samples may also be several at one and none at another.
+        if attempts.len() == rows.len() && attempts.distinct_samples() == attempts.len() as u64 {
             self.attempts_max = self.attempts_max.max(1);
             return;
         }
@@ -140,4 +141,20 @@ fn ties(attempts: &Points<'_>, grouped: &AttemptGroups) -> u64 {
         tied += u64::from(counts.iter().filter(|(_, count)| Some(*count) == most).count() > 1);
     }
     tied
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Plan, Samples, accuracy};
+
+    #[test]
+    fn as_many_attempts_as_samples_may_be_several_at_one_of_them() {
+        let mut samples = Samples::new();
+        samples.push(0).error("connection reset");
+        samples.push(1).score("judge", 0.0);
+        samples.push(1).score("judge", 0.0);
+        let results = Plan::new().metrics([accuracy()]).measure(&samples).expect("the samples can be measured");
+        assert!(results.caveats.contains(&Statistic::IdenticalAttempts.into()), "{:?}", results.caveats);
+    }
 }

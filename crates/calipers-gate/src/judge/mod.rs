@@ -37,6 +37,7 @@ use hashbrown::HashMap;
 use measurement::{Measurement, Metrics};
 use quantile_units::KnownUnits;
 use scenario_rules::ScenarioNames;
+use std::cell::OnceCell;
 use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -413,6 +414,7 @@ impl<'a> Judge<'a> {
             looks: self.policy.looks,
             known_units: &self.known_units,
             partly: &measured.partly,
+            worst: OnceCell::new(),
         }
     }
 

@@ -3,21 +3,42 @@
 use super::units::{UnitKey, Units};
 use crate::Unbounded;
 use calipers_stats::bounded_ratio::{BoundedRatio, Term};
-use std::cell::{OnceCell, RefCell};
+use calipers_stats::quantile::SortedValues;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::rc::Rc;
-
-/// Units of at most this many attempts are counted in a table, larger ones one by one.
-const TABLE_ATTEMPTS_MAX: usize = 100;
 
 /// The values of a quantile by unit.
 pub(super) struct QuantileUnits {
     /// The samples of the values and of those that are missing, and the values as they came: what tells whether others are the same.
     of: (Vec<u32>, Vec<f64>),
-    /// The values, those of a unit together.
-    values: Vec<f64>,
-    /// For each unit where its values end, and how many of its attempts have none.
-    units: Vec<(usize, usize)>,
-    limits: OnceCell<Vec<f64>>,
+    /// The distinct values, in order.
+    distinct: Vec<f64>,
+    /// The units, by how many attempts with and without a value they have.
+    sizes: Vec<UnitsOfOneSize>,
+}
+
+/// Units that have as many attempts with a value, and as many without one, as one another.
+struct UnitsOfOneSize {
+    count: usize,
+    known: usize,
+    missing: usize,
+    /// The places of the values among the distinct ones: first those of the first attempts of all units, then of the second ones, and so on.
+    /// Attempts of many units are so counted by the same few instructions.
+    ranks: Vec<u32>,
+}
+
+impl UnitsOfOneSize {
+    /// For each number of attempts among the first so many distinct values, how many units have it.
+    fn count_below(&self, rank: u32) -> Vec<u64> {
+        let mut below = vec![0u32; self.count];
+        for attempts in self.ranks.chunks_exact(self.count) {
+            below.iter_mut().zip(attempts).for_each(|(below, own)| *below += u32::from(*own < rank));
+        }
+        let mut counts = vec![0u64; self.known + 1];
+        below.into_iter().for_each(|below| counts[below as usize] += 1);
+        counts
+    }
 }
 
 /// What was grouped once for all gates of a judge: latencies have several quantiles, and a quantile several gates.
@@ -33,13 +54,26 @@ impl QuantileUnits {
             rows.sort_by_key(|row| row.0);
         }
         let of = (samples.iter().chain(missing).copied().collect(), values.to_vec());
-        let (values, units) = (Vec::with_capacity(values.len()), Vec::new());
-        let mut grouped = Self { of, values, units, limits: OnceCell::new() };
+        let mut distinct =
+            SortedValues::new(values.to_vec()).map_or_else(|_| Vec::new(), |sorted| sorted.as_slice().to_vec());
+        distinct.dedup();
+        let rank = |x: f64| distinct.partition_point(|known| *known < x) as u32;
+        let mut by_size: BTreeMap<(usize, usize), Vec<&[(UnitKey, Option<f64>)]>> = BTreeMap::new();
         for unit in rows.chunk_by(|a, b| a.0 == b.0) {
-            grouped.values.extend(unit.iter().filter_map(|row| row.1));
-            grouped.units.push((grouped.values.len(), unit.iter().filter(|row| row.1.is_none()).count()));
+            let known = unit.iter().filter(|row| row.1.is_some()).count();
+            by_size.entry((known, unit.len() - known)).or_default().push(unit);
         }
-        grouped
+        let of_size = |((known, missing), units): ((usize, usize), Vec<&[(UnitKey, Option<f64>)]>)| {
+            let mut ranks = vec![0; known * units.len()];
+            for (place, unit) in units.iter().enumerate() {
+                for (attempt, x) in unit.iter().filter_map(|row| row.1).enumerate() {
+                    ranks[attempt * units.len() + place] = rank(x);
+                }
+            }
+            UnitsOfOneSize { count: units.len(), known, missing, ranks }
+        };
+        let sizes = by_size.into_iter().map(of_size).collect();
+        Self { of, distinct, sizes }
     }
 
     /// The same, if they are not known yet. The units are those of the judge, which are the same for all of its gates.
@@ -67,45 +101,23 @@ impl QuantileUnits {
 
     /// The finite values that there are, in order.
     pub(super) fn limits(&self) -> &[f64] {
-        self.limits.get_or_init(|| {
-            let mut limits: Vec<f64> = self.values.iter().copied().filter(|x| x.is_finite()).collect();
-            limits.sort_unstable_by(f64::total_cmp);
-            limits.dedup();
-            limits
-        })
+        let from = self.distinct.partition_point(|x| *x == f64::NEG_INFINITY);
+        &self.distinct[from..self.distinct.partition_point(|x| *x < f64::INFINITY)]
     }
 
-    /// The share of attempts within a limit; those without a value are, or are not.
-    pub(super) fn ratio(
-        &self,
-        is_within: impl Fn(f64) -> bool,
-        is_missing_within: bool,
-    ) -> Result<BoundedRatio, Unbounded> {
-        let counts = || {
-            let mut start = 0;
-            self.units.iter().map(move |&(end, missing)| {
-                let (from, all) = (start, end - start + missing);
-                start = end;
-                (from, end, missing, all)
-            })
+    /// The share of attempts at or below a limit, or only below it if the limit is open; those without a value are, or are not.
+    pub(super) fn ratio(&self, limit: f64, is_open: bool, is_missing_within: bool) -> Result<BoundedRatio, Unbounded> {
+        let Some(most) = self.sizes.iter().map(|size| size.known + size.missing).max() else {
+            return Err(Unbounded::NoValues);
         };
-        let Some(most) = counts().map(|(.., all)| all).max() else { return Err(Unbounded::NoValues) };
-        let within = |(from, end, missing, all): (usize, usize, usize, usize)| {
-            let known = self.values[from..end].iter().filter(|x| is_within(**x)).count();
-            (if is_missing_within { known + missing } else { known }, all)
-        };
-        let term = |(within, all): (usize, usize)| Term::new(within as f64, all as f64);
-        let (least, best) = (term((0, most)), term((most, most)));
-        let ratio = if most <= TABLE_ATTEMPTS_MAX {
-            let mut table = vec![0u64; (most + 1) * (most + 1)];
-            counts().map(within).for_each(|(within, all)| table[all * (most + 1) + within] += 1);
-            let counted =
-                table.iter().enumerate().map(|(at, count)| (term((at % (most + 1), at / (most + 1))), *count));
-            BoundedRatio::counted(counted, least, best)
-        } else {
-            BoundedRatio::new(counts().map(within).map(term), least, best)
-        };
-        ratio.map_err(Unbounded::Statistic)
+        let rank = self.distinct.partition_point(|x| if is_open { *x < limit } else { *x <= limit }) as u32;
+        let term = |within: usize, all: usize| Term::new(within as f64, all as f64);
+        let counted = self.sizes.iter().flat_map(|size| {
+            let filled = if is_missing_within { size.missing } else { 0 };
+            let all = size.known + size.missing;
+            (0..).zip(size.count_below(rank)).map(move |(within, count)| (term(within + filled, all), count))
+        });
+        BoundedRatio::counted(counted, term(0, most), term(most, most)).map_err(Unbounded::Statistic)
     }
 }
 
@@ -123,12 +135,13 @@ mod tests {
             let grouped = QuantileUnits::new(units, &samples, &values, &missing);
             assert_eq!(grouped.limits(), [1.0, 2.0, 3.0, 5.0]);
             for limit in [0.0, 2.0, 4.0] {
-                for is_missing_within in [false, true] {
+                for (is_missing_within, is_open) in [(false, false), (true, false), (false, true), (true, true)] {
+                    let is_within = |x: f64| if is_open { x < limit } else { x <= limit };
                     let term = |is: bool| Term::new(f64::from(u8::from(is)), 1.0);
-                    let seen = samples.iter().zip(&values).map(|(&sample, &x)| (sample, term(x <= limit)));
+                    let seen = samples.iter().zip(&values).map(|(&sample, &x)| (sample, term(is_within(x))));
                     let unseen = missing.iter().map(|&sample| (sample, term(is_missing_within)));
                     let rows = UnitRows { rows: seen.chain(unseen).collect(), limits: TermLimits::SHARE };
-                    let ours = grouped.ratio(|x| x <= limit, is_missing_within).unwrap();
+                    let ours = grouped.ratio(limit, is_open, is_missing_within).unwrap();
                     assert_eq!(ours, rows.ratio(units).unwrap());
                 }
             }

@@ -260,8 +260,9 @@ impl Judge<'_> {
 
     /// What records say of failures, attempt by attempt: as fields and as facts about the scenario.
     pub(super) fn failure_columns(&self) -> Vec<Column> {
-        let all =
-            FAILURES.iter().flat_map(|name| [self.scenarios.field_values(name), self.scenarios.fact_values(name)]);
+        let is_there = |name: &&&str| self.samples.columns().any(|known| **known == ***name);
+        let there = FAILURES.iter().filter(is_there);
+        let all = there.flat_map(|name| [self.scenarios.field_values(name), self.scenarios.fact_values(name)]);
         // Most records say nothing of the kind.
         all.filter(|column| (0..column.len()).any(|row| !column.is_missing(row))).collect()
     }

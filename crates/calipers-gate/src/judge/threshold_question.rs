@@ -19,10 +19,11 @@ use calipers_stats::quantile::SortedValues;
 use calipers_stats::threshold_test::{Direction, is_within};
 use calipers_stats::weighted::weighted_mean;
 use calipers_stats::{Confidence, Interval, Method};
+use std::cell::OnceCell;
 use std::rc::Rc;
 
 /// Does a figure meet a threshold? With everything that the answer may depend on.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(super) struct ThresholdQuestion<'a> {
     pub(super) rule: Rule,
     pub(super) unit: Unit,
@@ -46,6 +47,8 @@ pub(super) struct ThresholdQuestion<'a> {
     pub(super) known_units: &'a KnownUnits,
     /// The samples that have a value although some of their attempts have none.
     pub(super) partly: &'a PartlyScored,
+    /// The test with missing values as they are before it passes, once it was asked for: the verdict rests on it, and so does the interval.
+    pub(super) worst: OnceCell<Result<BoundTest, Unbounded>>,
 }
 
 /// A verdict with its reason.
@@ -453,12 +456,16 @@ impl ThresholdQuestion<'_> {
         has_limits && values.iter().all(|x| (0.0..=1.0).contains(x))
     }
 
+    fn worst_test(&self) -> &Result<BoundTest, Unbounded> {
+        self.worst.get_or_init(|| self.test(self.fills().0, Fill::Bad))
+    }
+
     fn with_confidence(&self, errors: AllowedErrors) -> Judgement {
         if self.rule.comparison == Comparison::Equal {
             return self.judgement(Verdict::Undecided, ThresholdFinding::NeverExact);
         }
-        let (bad, good) = self.fills();
-        let worst = self.test(bad, Fill::Bad);
+        let (_, good) = self.fills();
+        let worst = self.worst_test();
         let best = if self.is_complete() { worst.clone() } else { self.test(good, Fill::Good) };
         if let Some(worst) = worst.as_ref().ok().filter(|worst| worst.passes(errors.pass)) {
             let bound = confidence_bound(worst, errors.pass, true);
@@ -471,7 +478,7 @@ impl ThresholdQuestion<'_> {
             let judgement = self.judgement(Verdict::Fail, ThresholdFinding::BoundMissed(bound));
             return Judgement { p_fail, ..judgement };
         }
-        let (finding, more) = match (self.no_limit(), &worst) {
+        let (finding, more) = match (self.no_limit(), worst) {
             (Some(why), _) => (ThresholdFinding::Unbounded(why), None),
             (None, Err(why)) => (ThresholdFinding::Unbounded(why.clone()), None),
             (None, Ok(worst)) => {
@@ -532,7 +539,7 @@ impl ThresholdQuestion<'_> {
             let interval = Interval { lower, upper, confidence, method };
             return (lower.is_some() || upper.is_some()).then_some(interval);
         }
-        let worst = self.test(bad, Fill::Bad).ok().and_then(|test| test.interval(confidence));
+        let worst = self.worst_test().as_ref().ok().and_then(|test| test.interval(confidence));
         if self.is_complete() {
             return worst;
         }
@@ -551,7 +558,7 @@ impl ThresholdQuestion<'_> {
     }
 
     fn ask(&self, comparison: Comparison, value: f64) -> Self {
-        Self { rule: Rule { comparison, value }, ..*self }
+        Self { rule: Rule { comparison, value }, worst: OnceCell::new(), ..*self }
     }
 
     /// What missing values are taken for before a gate passes, and before it fails.
@@ -587,10 +594,7 @@ impl ThresholdQuestion<'_> {
         let passes = |&limit: &f64| {
             // What is missing is on the wrong side of the limit before a gate passes.
             let is_missing_within = if fill == Fill::Bad { up } else { !up };
-            let ratio = match up {
-                true => units.ratio(|x| x < limit, is_missing_within),
-                false => units.ratio(|x| x <= limit, is_missing_within),
-            };
+            let ratio = units.ratio(limit, up, is_missing_within);
             ratio.is_ok_and(|ratio| BoundTest::new(ratio, *p, !up, self.looks, self.sample_unit()).passes(alpha))
         };
         let limits = units.limits();
@@ -675,9 +679,8 @@ impl ThresholdQuestion<'_> {
         if let Some(Evidence::Quantile { p, .. }) = self.evidence {
             // The quantile is at most the limit exactly when at least p of the attempts are.
             let is_open = matches!(self.rule.comparison, Comparison::Below | Comparison::AtLeast);
-            let within = |x: f64| if is_open { x < self.rule.value } else { x <= self.rule.value };
             // What is missing is on the wrong side of the limit before a gate passes, and on the right one before it fails.
-            let of = self.quantile_units(fill)?.ratio(within, (fill == Fill::Bad) == up)?;
+            let of = self.quantile_units(fill)?.ratio(self.rule.value, is_open, (fill == Fill::Bad) == up)?;
             let mut tested = BoundTest::new(of, *p, !up, self.looks, unit);
             tested.is_quantile = true;
             return Ok(tested);

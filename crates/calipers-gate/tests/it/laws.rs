@@ -108,6 +108,10 @@ fn samples(scenarios: &[Scenario]) -> Samples {
 }
 
 fn judged(scenarios: &[Scenario], composite: usize, terms: &str) -> GateReport {
+    judged_run(&samples(scenarios), composite, terms)
+}
+
+fn judged_run(run: &Samples, composite: usize, terms: &str) -> GateReport {
     let middling = Attempt { grade: 3, speed: 3, thrift: 3, observed: 3, ..Attempt::BEST };
     let before = |id: usize| Scenario {
         id: None,
@@ -117,7 +121,7 @@ fn judged(scenarios: &[Scenario], composite: usize, terms: &str) -> GateReport {
     };
     let before: Vec<Scenario> = (0..30).map(before).collect();
     let gates = GATES.replace("COMPOSITE", COMPOSITES[composite]);
-    judged_against(&policy(&format!("{{{gates}, {terms}}}")), &samples(scenarios), &samples(&before))
+    judged_against(&policy(&format!("{{{gates}, {terms}}}")), run, &samples(&before))
 }
 
 /// How good a verdict is.
@@ -238,6 +242,58 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig { cases: calipers_testing::law_cases(48), ..ProptestConfig::default() })]
+
+    #[test]
+    fn shards_change_nothing(
+        run in (1usize..4).prop_flat_map(runs),
+        cuts in proptest::collection::vec(0usize..40, 1..5),
+        is_reversed in any::<bool>(),
+        terms in 0..TERMS.len(),
+        limits in 0..LIMITS.len(),
+        missing in 0..MISSING.len(),
+        composite in 0..COMPOSITES.len(),
+        is_weighted in any::<bool>(),
+    ) {
+        let weights = if is_weighted { WEIGHTS } else { "" };
+        let terms = format!("{}{}{}{weights}", TERMS[terms], LIMITS[limits], MISSING[missing]);
+        let mut whole = run;
+        whole.iter_mut().zip(0..).for_each(|(scenario, id)| scenario.id = Some(id));
+        let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(whole.len())).chain([0, whole.len()]).collect();
+        cuts.sort_unstable();
+        // Samples of one file, of several, and of several in another order.
+        let mut shards: Vec<Samples> = cuts.windows(2).map(|cut| samples(&whole[cut[0]..cut[1]])).collect();
+        if is_reversed {
+            shards.reverse();
+        }
+        let mut merged = Samples::new();
+        shards.into_iter().for_each(|shard| merged.append(shard));
+        let (before, after) = (judged(&whole, composite, &terms), judged_run(&merged, composite, &terms));
+        for (old, new) in before.gates.iter().zip(&after.gates) {
+            prop_assert_eq!(old.verdict, new.verdict, "{}", old.metric);
+            prop_assert_eq!(format!("{:?}", &old.figure), format!("{:?}", &new.figure), "{}", old.metric);
+        }
+        prop_assert_eq!(before.verdict, after.verdict);
+    }
+
+    #[test]
+    fn shards_change_nothing_about_a_corrected_rate(
+        run in judged_samples(),
+        cut in 0usize..120,
+        threshold in 30u8..95,
+        terms in 0..CORRECTED_TERMS.len(),
+    ) {
+        let all = numbered(&run);
+        let (first, second) = all.split_at(cut.min(all.len()));
+        let mut merged = judged_samples_of(second);
+        merged.append(judged_samples_of(first));
+        let whole = judged_by_labels(&all, threshold, CORRECTED_TERMS[terms]).gates;
+        let parts = gates_on_labels(&merged, threshold, CORRECTED_TERMS[terms]).gates;
+        prop_assert_eq!(format!("{whole:?}"), format!("{parts:?}"));
+    }
+}
+
 /// A sample that a judge passes or fails, and people too if they looked at it.
 #[derive(Clone, Copy, Debug)]
 struct JudgedSample {
@@ -271,6 +327,10 @@ const CORRECTED_TERMS: [&str; 6] = [
 ];
 
 fn judged_by_labels(run: &[(i64, JudgedSample)], threshold: u8, terms: &str) -> GateReport {
+    gates_on_labels(&judged_samples_of(run), threshold, terms)
+}
+
+fn judged_samples_of(run: &[(i64, JudgedSample)]) -> Samples {
     let mut samples = Samples::new();
     for (id, sample) in run {
         let row = samples.push(*id).score("judge", f64::from(u8::from(sample.is_judged_good)));
@@ -280,8 +340,12 @@ fn judged_by_labels(run: &[(i64, JudgedSample)], threshold: u8, terms: &str) -> 
             row.field("human_label", f64::from(u8::from(label)));
         }
     }
+    samples
+}
+
+fn gates_on_labels(samples: &Samples, threshold: u8, terms: &str) -> GateReport {
     let text = format!(r#"{{"thresholds": {{"blocking": {{"corrected": "at least {threshold}%"}}}}, {terms}}}"#);
-    crate::judged(&policy(&text), &samples)
+    crate::judged(&policy(&text), samples)
 }
 
 fn numbered(run: &[JudgedSample]) -> Vec<(i64, JudgedSample)> {
