@@ -184,7 +184,7 @@ enum IdStorage {
     Ints(Vec<i64>),
     /// Texts only, one after the other, and where each ends.
     Texts(String, Vec<usize>),
-    /// Short texts only, as [`SampleIds::ascending_short`] takes them.
+    /// Short texts only, each as [`short_view`] makes it.
     Short(Vec<[u8; 16]>),
     Any(Vec<SampleId>),
 }
@@ -236,8 +236,22 @@ impl IdStorage {
         match (&mut *self, name) {
             (Self::Ints(ints), IdRef::Int(i)) => ints.push(i),
             (Self::Ints(ints), IdRef::Text(text)) if ints.is_empty() => {
-                *self = Self::Texts(text.into(), vec![text.len()]);
+                *self = match short_view(text) {
+                    Some(view) => Self::Short(vec![view.to_le_bytes()]),
+                    None => Self::Texts(text.into(), vec![text.len()]),
+                };
             }
+            (Self::Short(views), IdRef::Text(text)) => match short_view(text) {
+                Some(view) => views.push(view.to_le_bytes()),
+                None => {
+                    let (mut texts, mut ends) = (String::new(), Vec::with_capacity(views.len() + 1));
+                    for text in views.iter().map(short_text).chain([text]) {
+                        texts.push_str(text);
+                        ends.push(texts.len());
+                    }
+                    *self = Self::Texts(texts, ends);
+                }
+            },
             (Self::Texts(texts, ends), IdRef::Text(text)) => {
                 texts.push_str(text);
                 ends.push(texts.len());
@@ -250,6 +264,40 @@ impl IdStorage {
             }
         }
     }
+}
+
+/// A text of at most twelve bytes as Arrow's views hold it: the length in the lowest four bytes, then the text, then zeros.
+fn short_view(text: &str) -> Option<u128> {
+    let bytes = text.as_bytes();
+    // The last bytes are read at once, and those that were read before are shifted out.
+    let (first, last) = match bytes.len() {
+        0..4 => {
+            let byte = |place: usize| bytes.get(place).copied().map_or(0, u64::from) << (8 * place);
+            (byte(0) | byte(1) | byte(2), 0)
+        }
+        4..8 => {
+            let (first, last) = (u32::from_le_bytes(*bytes.first_chunk()?), u32::from_le_bytes(*bytes.last_chunk()?));
+            (u64::from(first) | u64::from(last) << (8 * (bytes.len() - 4)), 0)
+        }
+        8..=12 => {
+            let last = u64::from(u32::from_le_bytes(*bytes.last_chunk()?)) >> (8 * (12 - bytes.len()));
+            (u64::from_le_bytes(*bytes.first_chunk()?), last)
+        }
+        _ => return None,
+    };
+    Some(bytes.len() as u128 | u128::from(first) << 32 | u128::from(last) << 96)
+}
+
+/// True when a text that is no number comes after another id, both as views. False does not say that it does not.
+fn is_text_after(view: u128, before: u128) -> bool {
+    // With the first byte highest, texts of equal length sort like numbers. Numbers come before all texts.
+    let rank = |view: u128| (view as u32, (view >> 32).swap_bytes());
+    !may_be_number(view) && rank(view) > rank(before)
+}
+
+/// True for a view whose text may be a number, or is no name.
+fn may_be_number(view: u128) -> bool {
+    matches!((view >> 32) as u8, 0..=b' ' | b'-' | b'0'..=b'9')
 }
 
 fn short_text(view: &[u8; 16]) -> &str {
@@ -312,7 +360,7 @@ impl SampleIds {
         let (mut last, mut high) = ((0, 0), 0);
         for &view in views {
             let (length, text) = (view as u32, view >> 32);
-            let is_text = length <= 12 && !matches!(text as u8, 0..=b' ' | b'-' | b'0'..=b'9');
+            let is_text = length <= 12 && !may_be_number(view);
             // With the first byte highest, texts of equal length sort like numbers.
             let name = (length, text.swap_bytes());
             if !is_text || name <= last {
@@ -342,6 +390,14 @@ impl SampleIds {
 
     /// The place of an id, which is added if it is new.
     pub(crate) fn place(&mut self, name: IdRef<'_>) -> u32 {
+        // Most files have short names in order.
+        if let (None, IdStorage::Short(views), IdRef::Text(text)) = (&self.index, &mut self.names, name)
+            && let (Some(view), Some(last)) = (short_view(text), views.last())
+            && is_text_after(view, u128::from_le_bytes(*last))
+        {
+            views.push(view.to_le_bytes());
+            return views.len() as u32 - 1;
+        }
         let rank = name.rank();
         let Some(index) = &mut self.index else { return self.place_in_order(name, rank) };
         let hash = self.hasher.hash_one(rank);
@@ -383,6 +439,10 @@ impl SampleIds {
                 let start = mine.len();
                 mine.push_str(theirs);
                 ends.extend(their_ends.iter().map(|end| start + end));
+            }
+            // Names that count up become longer.
+            (IdStorage::Short(_), IdStorage::Texts(..)) | (IdStorage::Texts(..), IdStorage::Short(_)) => {
+                (0..other.len()).for_each(|place| self.names.push(IdRef::from(&other.names.get(place))));
             }
             _ => return false,
         }
@@ -559,6 +619,67 @@ mod tests {
         ];
         for names in wrong {
             assert!(ids(names).is_none(), "{names:?}");
+        }
+    }
+
+    #[test]
+    fn names_of_any_length_and_order_are_placed_as_by_a_list() {
+        let names = [
+            "",
+            "a",
+            "b",
+            "ab",
+            "é",
+            "abc",
+            "abcd",
+            "abce",
+            "abcdefg",
+            "abcdefgh",
+            "abcdefghijkl",
+            "abcdefghijkm",
+            "abcdefghijklm",
+            "5",
+            "17",
+            "-3",
+            "q9",
+            "q10",
+            "q11",
+            " x",
+            "-",
+            "0",
+            "007",
+            "zz",
+            "a\0",
+            "a\0\0",
+        ];
+        let mut state = 1_u64;
+        let mut next = |below: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize % below
+        };
+        for _ in 0..3000 {
+            let mut given: Vec<SampleId> = (0..1 + next(8))
+                .map(|_| match next(6) {
+                    0 => SampleId::Int(next(20) as i64),
+                    _ => SampleId::from(names[next(names.len())]),
+                })
+                .collect();
+            if next(2) == 0 {
+                given.sort();
+            }
+            let (mut ids, mut list) = (SampleIds::default(), Vec::<SampleId>::new());
+            for id in &given {
+                let known = list.iter().position(|known| known == id);
+                let want = known.unwrap_or_else(|| {
+                    list.push(id.clone());
+                    list.len() - 1
+                });
+                assert_eq!(ids.place(id.into()), want as u32, "{given:?}");
+            }
+            let spelt = |id: &SampleId| id.to_string();
+            assert_eq!(ids.iter().map(|id| spelt(&id)).collect::<Vec<_>>(), list.iter().map(spelt).collect::<Vec<_>>());
+            let is_sorted = given.windows(2).all(|pair| pair[0] <= pair[1]);
+            assert_eq!(ids.range().is_some(), is_sorted, "{given:?}");
         }
     }
 

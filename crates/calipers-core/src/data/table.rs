@@ -153,6 +153,23 @@ impl Cells {
         Self(whole.gather(rows))
     }
 
+    /// Adds floats, which need not be copied if they are the first; a NaN is a gap.
+    ///
+    /// ```
+    /// use calipers_core::Cells;
+    ///
+    /// let mut scores = Cells::default();
+    /// scores.append_floats(vec![0.5, 1.0]);
+    /// scores.append_floats(vec![0.25]);
+    /// assert_eq!(scores.len(), 3);
+    /// ```
+    pub fn append_floats(&mut self, floats: Vec<f64>) {
+        match &mut self.0 {
+            Column::Floats(mine) if mine.is_empty() => *mine = floats,
+            _ => self.extend_floats(&floats),
+        }
+    }
+
     /// Adds floats; a NaN is a gap.
     pub fn extend_floats(&mut self, floats: &[f64]) {
         match &mut self.0 {

@@ -141,7 +141,7 @@ impl StreamableTable {
         for check in &self.checks {
             check.pass(&samples).then_some(())?;
         }
-        for check in self.checks.iter().filter(|check| !check.is_wanted) {
+        for check in self.checks.iter().filter(|check| check.is_read && !check.is_wanted) {
             samples.forget_metadata(&check.fact);
         }
         Some(samples)
@@ -333,9 +333,11 @@ impl TableSurvey {
         }
         let columns = self.complete(source, wanted)?;
         let factors = self.factors(source, &columns);
-        let runs = runs.iter().map(|run| RunCheck::of_run(run, wanted));
-        let checks: Vec<RunCheck> = runs.chain(metrics.iter().map(|name| RunCheck::of_metric(name, wanted))).collect();
-        let wanted = wanted.clone().and_if_there(checks.iter().map(|check| check.fact.to_string()));
+        let runs = runs.iter().map(|run| RunCheck::of_run(run, wanted, &self.records));
+        let metrics = metrics.iter().map(|name| RunCheck::of_metric(name, wanted, &self.records));
+        let checks: Vec<RunCheck> = runs.chain(metrics).collect();
+        let read = checks.iter().filter(|check| check.is_read);
+        let wanted = wanted.clone().and_if_there(read.map(|check| check.fact.to_string()));
         let notes_on_counts = self.notes_on_counts(source);
         match self.resolve(&columns, &[]) {
             TableReading::Flat(roles) if !roles.has_runs() && factors.likely.is_empty() => {

@@ -12,6 +12,8 @@ use calipers_core::{Labels, Shards, Value, parse_number, pluralize};
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell};
 use std::collections::{HashMap, HashSet};
+use std::io::Read;
+use std::ops::Deref;
 use std::sync::Arc;
 
 /// Tables with a header that has an `id`.
@@ -35,6 +37,9 @@ impl Format for Csv {
     }
 
     fn read_shards(&self, source: &Source, wanted: &Projection) -> Result<Vec<RecordedRun<Shards>>, ReadError> {
+        if let Some(runs) = read_blocks(source, wanted) {
+            return Ok(runs);
+        }
         let table = CsvTable::of(source)?;
         any_table::read_csv(source, &table, wanted, &|reading, wanted| match reading {
             TableReading::Flat(roles) => {
@@ -47,6 +52,25 @@ impl Format for Csv {
             TableReading::Tree(tree) => tree.read_csv(source, &table, wanted),
         })
     }
+}
+
+/// Reads a large and plain table block by block, so that it never stands in memory as a whole. Nothing if there is anything unusual about
+/// it: then the whole table is read and explained.
+fn read_blocks(source: &Source, wanted: &Projection) -> Option<Vec<RecordedRun<Shards>>> {
+    let table = CsvTable::of_head(source)?;
+    let give_up = || {
+        table.gave_up.set(true);
+        source.error("the table has to be read as a whole")
+    };
+    let read = |reading: &TableReading, wanted: &Projection| match reading {
+        TableReading::Flat(roles) if !table.gave_up.get() => {
+            let rows = csv_fast::read_blocks(source, &table, roles, wanted).ok_or_else(give_up)?;
+            native::check_runs(source, rows, table.notes.clone(), roles, &|_, _| Err(give_up()))
+        }
+        _ => Err(give_up()),
+    };
+    let runs = any_table::read_csv(source, &table, wanted, &read).ok()?;
+    (!table.gave_up.get()).then_some(runs)
 }
 
 pub(crate) const BOM: [u8; 3] = [0xef, 0xbb, 0xbf];
@@ -117,7 +141,7 @@ const HEAD: usize = 1 << 20;
 /// A table with the names in its first line, and how its cells are separated.
 pub(super) struct CsvTable<'s> {
     source: &'s Source,
-    pub(super) bytes: Vec<u8>,
+    pub(super) bytes: TableBytes,
     pub(super) delimiter: u8,
     /// The names; an empty one has no name.
     pub(super) names: Vec<Arc<str>>,
@@ -132,24 +156,83 @@ pub(super) struct CsvTable<'s> {
     converted: OnceCell<(String, f64)>,
     /// How many scores are marked as not available.
     unavailable: Cell<u64>,
+    /// True when these are only the first rows.
+    is_head: bool,
+    /// Set when the first rows are not enough.
+    gave_up: Cell<bool>,
+}
+
+/// The content of a table. Whether it is text is looked at once.
+pub(super) enum TableBytes {
+    Text(String),
+    Other(Vec<u8>),
+}
+
+impl Deref for TableBytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Text(text) => text.as_bytes(),
+            Self::Other(bytes) => bytes,
+        }
+    }
+}
+
+impl TableBytes {
+    pub(super) fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::Other(_) => None,
+        }
+    }
 }
 
 impl<'s> CsvTable<'s> {
     /// Reads a table, whatever its columns are.
     pub(super) fn of(source: &'s Source) -> Result<Self, ReadError> {
-        let mut bytes = source.read_all()?;
-        let mut notes = Vec::new();
-        if std::str::from_utf8(&bytes).is_err()
-            && let Some(text) = decode_windows_1252(&bytes)
-        {
-            notes.push("the text is not UTF-8 and was read as Windows-1252".to_owned());
-            bytes = text.into_bytes();
+        Ok(Self::of_bytes(source, source.read_all()?))
+    }
+
+    /// The names and the first rows of a large table that is a plain file; nothing if there is something unusual about them.
+    pub(super) fn of_head(source: &'s Source) -> Option<Self> {
+        // Compressed files have one part.
+        if source.remote().is_some() || source.parts(2).ok()?.len() < 2 {
+            return None;
         }
+        let mut head = Vec::with_capacity(HEAD);
+        source.open().ok()?.take(HEAD as u64).read_to_end(&mut head).ok()?;
+        head.truncate(memchr::memrchr(b'\n', &head)? + 1);
+        let has_preamble = without_preamble(&head).len() < head.len();
+        if has_preamble || head.trim_ascii_start().starts_with(b"|") || std::str::from_utf8(&head).is_err() {
+            return None;
+        }
+        let table = Self { is_head: true, ..Self::of_bytes(source, head) };
+        // The last of these rows may be cut off.
+        let rows = any_table::SURVEYED + 1;
+        (table.has_header && table.first_rows(rows).len() == rows).then_some(table)
+    }
+
+    fn of_bytes(source: &'s Source, bytes: Vec<u8>) -> Self {
+        let mut notes = Vec::new();
+        let mut bytes = match String::from_utf8(bytes) {
+            Ok(text) => TableBytes::Text(text),
+            Err(error) => match decode_windows_1252(error.as_bytes()) {
+                Some(text) => {
+                    notes.push("the text is not UTF-8 and was read as Windows-1252".to_owned());
+                    TableBytes::Text(text)
+                }
+                None => TableBytes::Other(error.into_bytes()),
+            },
+        };
         let preamble = bytes.len() - without_preamble(&bytes).len();
-        bytes.drain(..preamble);
-        let markdown = from_markdown(&bytes);
+        match &mut bytes {
+            TableBytes::Text(text) => drop(text.drain(..preamble)),
+            TableBytes::Other(bytes) => drop(bytes.drain(..preamble)),
+        }
+        let markdown = bytes.as_text().and_then(from_markdown);
         let is_markdown = markdown.is_some();
-        bytes = markdown.unwrap_or(bytes);
+        bytes = markdown.map_or(bytes, TableBytes::Text);
         let is_native = source.columns().is_empty();
         let by_id = delimiter_of_id(&bytes);
         let by_rows = || delimiter_of_rows(&bytes[..bytes.len().min(HEAD)]);
@@ -165,10 +248,12 @@ impl<'s> CsvTable<'s> {
             has_header: true,
             converted: OnceCell::new(),
             unavailable: Cell::new(0),
+            is_head: false,
+            gave_up: Cell::new(false),
         };
         table.name_places();
         table.name_columns();
-        Ok(table)
+        table
     }
 
     /// Takes the first line for a row if it seems to hold values, and columns are said by their places.
@@ -364,6 +449,10 @@ impl<'s> CsvTable<'s> {
 
     /// The error for a row below the first line that holds names of columns, this one among them.
     pub(super) fn find_names(&self, word: &str) -> Option<ReadError> {
+        if self.is_head {
+            self.gave_up.set(true);
+            return None;
+        }
         let mut reader = builder(self.delimiter).from_reader(&self.bytes[..]);
         let mut row = ::csv::ByteRecord::new();
         while reader.read_byte_record(&mut row).ok()? {
@@ -477,12 +566,10 @@ pub(super) fn name_of_place(place: usize) -> String {
 
 /// A table of Markdown, `| id | score |` above a line of dashes, as CSV with bars: the outer bars are left out, and the line of
 /// dashes is empty. Line numbers stay.
-fn from_markdown(bytes: &[u8]) -> Option<Vec<u8>> {
-    let first = bytes.trim_ascii_start();
-    if !first.starts_with(b"|") {
+fn from_markdown(text: &str) -> Option<String> {
+    if !text.trim_ascii_start().starts_with('|') {
         return None;
     }
-    let text = std::str::from_utf8(bytes).ok()?;
     let is_rule = |line: &str| {
         let line = line.trim();
         line.starts_with(['|', '+'])
@@ -504,7 +591,7 @@ fn from_markdown(bytes: &[u8]) -> Option<Vec<u8>> {
         }
         table.push('\n');
     }
-    Some(table.into_bytes())
+    Some(table)
 }
 
 pub(crate) fn builder(delimiter: u8) -> ::csv::ReaderBuilder {

@@ -4,14 +4,18 @@
 //! and [`csv`](super::csv), which knows all the rules and explains mistakes, reads the table again row by row.
 
 use super::csv::{self, CsvTable};
+use super::csv_cells::CellEnds;
+use super::line_blocks::LineBlocks;
 use super::native::{ColumnRole, RowsOfRun};
 use super::native_fast::{FlatRecords, TENS, Token};
-use crate::Projection;
 use crate::columns::ColumnRoles;
-use calipers_core::Value;
+use crate::source::SourcePart;
+use crate::{Projection, Source};
+use calipers_core::{PackedText, Value};
 use rayon::prelude::*;
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::io::Read;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -19,27 +23,66 @@ use std::sync::Arc;
 const PART_MIN: usize = 1 << 20;
 /// The places of columns are compared with each other, so there must not be many.
 const COLUMNS_MAX: usize = 256;
+/// As many ends of cells are found at once: enough for many rows, few enough to stay in the cache.
+const ENDS: usize = 4096;
 
 /// The rows of a table, part by part; nothing if it is not plain.
 pub(super) fn read(table: &CsvTable<'_>, roles: &ColumnRoles, wanted: &Projection) -> Option<Vec<RowsOfRun>> {
-    let is_usual = table.has_header && (2..=COLUMNS_MAX).contains(&table.names.len());
-    let text = std::str::from_utf8(&table.bytes).ok().filter(|_| is_usual)?;
+    let text = table.bytes.as_text().filter(|_| is_usual(table))?;
     let rows = rows_below_header(table)?;
     let parts = parts(&table.bytes, rows)?;
     let (names, delimiter) = (&table.names[..], table.delimiter);
     let read = |part: &Range<usize>| {
-        PlainRows::new(names, delimiter, roles, wanted)?.read(&text[part.clone()], part.end == text.len())
+        let mut rows = PlainRows::new(names, delimiter, roles, wanted)?;
+        rows.add(&text[part.clone()])?;
+        Some(rows)
     };
-    let read: Vec<Vec<RowsOfRun>> = match &parts[..] {
+    let read: Vec<PlainRows<'_>> = match &parts[..] {
         // A small table is not worth the threads.
         [one] => vec![read(one)?],
         parts => parts.par_iter().map(read).collect::<Option<_>>()?,
     };
-    let runs: Vec<RowsOfRun> = read.into_iter().flatten().collect();
+    finish(read, wanted)
+}
+
+/// The rows of a table that stands in a file, of which these are the first. The file is read in blocks of whole lines, its parts in
+/// parallel; where a part begins within quotes, the one before it ends within quotes and gives up.
+pub(super) fn read_blocks(
+    source: &Source,
+    head: &CsvTable<'_>,
+    roles: &ColumnRoles,
+    wanted: &Projection,
+) -> Option<Vec<RowsOfRun>> {
+    let start = rows_below_header(head).filter(|_| is_usual(head))?.start as u64;
+    let (names, delimiter) = (&head.names[..], head.delimiter);
+    let read = |(place, part): (usize, &SourcePart)| {
+        let mut reader = source.open_part(*part).ok()?;
+        if place == 0 {
+            std::io::copy(&mut (&mut reader).take(start), &mut std::io::sink()).ok()?;
+        }
+        let mut blocks = LineBlocks::new(reader);
+        let mut rows = PlainRows::new(names, delimiter, roles, wanted)?;
+        while let Some(block) = blocks.next().ok()? {
+            rows.add(std::str::from_utf8(&block).ok()?)?;
+        }
+        Some(rows)
+    };
+    let parts = source.parts(rayon::current_num_threads()).ok()?;
+    finish(parts.par_iter().enumerate().map(read).collect::<Option<_>>()?, wanted)
+}
+
+fn is_usual(table: &CsvTable<'_>) -> bool {
+    table.has_header && (2..=COLUMNS_MAX).contains(&table.names.len())
+}
+
+/// The rows of all parts; nothing if one is not the last and ends with a blank line, or a column is missing.
+fn finish(parts: Vec<PlainRows<'_>>, wanted: &Projection) -> Option<Vec<RowsOfRun>> {
+    let is_torn = parts.split_last().is_some_and(|(_, before)| before.iter().any(|part| part.is_blank));
+    let runs: Vec<RowsOfRun> = parts.into_iter().flat_map(|part| part.flat.finish()).collect();
     let known: HashSet<&str> = runs.iter().flat_map(|run| run.samples.columns()).map(|name| &**name).collect();
     // The message about a missing column lists those that exist.
     let is_complete = wanted.missing(|column| known.contains(column)).next().is_none();
-    is_complete.then_some(runs)
+    (is_complete && !is_torn).then_some(runs)
 }
 
 /// Where the rows are.
@@ -88,13 +131,23 @@ fn parts(bytes: &[u8], rows: Range<usize>) -> Option<Vec<Range<usize>>> {
 struct PlainRows<'t> {
     flat: FlatRecords<'t>,
     delimiter: u8,
-    /// For each cell of a row what it is and where it goes, if it is needed.
-    columns: Vec<Option<PlainColumn<'t>>>,
+    /// How many cells a row has.
+    width: usize,
+    /// The cells that are needed, by their places in a row.
+    columns: Vec<(usize, PlainColumn<'t>)>,
+    /// True when a blank line came last.
+    is_blank: bool,
+    /// Room for the ends of cells.
+    ends: Vec<usize>,
 }
 
+/// What a cell is and where it goes.
 struct PlainColumn<'t> {
+    /// Its place among the columns being filled.
     place: usize,
     role: ColumnRole,
+    is_id: bool,
+    is_fact: bool,
     name: &'t str,
 }
 
@@ -102,129 +155,104 @@ impl<'t> PlainRows<'t> {
     fn new(names: &'t [Arc<str>], delimiter: u8, roles: &'t ColumnRoles, wanted: &'t Projection) -> Option<Self> {
         let mut flat = FlatRecords::new(wanted, roles);
         let mut columns = Vec::new();
-        for name in names {
+        for (cell, name) in names.iter().enumerate() {
             let place = if name.is_empty() { None } else { flat.add_column(name).ok()? };
-            let column = place.and_then(|place| Some(PlainColumn { place, role: roles.of(name)?, name }));
-            columns.push(column);
+            if let (Some(place), Some(role)) = (place, roles.of(name)) {
+                let is_id = matches!(role, ColumnRole::Id | ColumnRole::SampleId);
+                let is_fact = matches!(role, ColumnRole::Fact(_));
+                columns.push((cell, PlainColumn { place, role, is_id, is_fact, name }));
+            }
         }
-        Some(Self { flat, delimiter, columns })
+        let ends = Vec::with_capacity(ENDS);
+        Some(Self { flat, delimiter, width: names.len(), columns, is_blank: false, ends })
     }
 
-    fn read(mut self, text: &str, is_last: bool) -> Option<Vec<RowsOfRun>> {
-        let bytes = text.as_bytes();
-        let mut at = 0;
+    /// Adds whole rows; nothing if there is something unusual about them.
+    fn add(&mut self, rows: &str) -> Option<()> {
+        let ends = ['\n', '\r'];
+        let text = rows.trim_end_matches(ends);
+        // Another table may begin below a blank line; at the end of the file there is none.
+        if text.is_empty() {
+            self.is_blank |= !rows.is_empty();
+            return Some(());
+        }
+        if self.is_blank || text.starts_with(ends) {
+            return None;
+        }
+        let line = rows.strip_suffix('\n').unwrap_or(rows);
+        self.is_blank = line.strip_suffix('\r').unwrap_or(line).len() > text.len();
+        let mut cells = CellEnds::new(text.as_bytes(), self.delimiter);
+        let mut ends = std::mem::take(&mut self.ends);
+        ends.clear();
+        let mut start = 0;
         loop {
-            let row = at;
-            while matches!(bytes.get(at), Some(b'\n' | b'\r')) {
-                at += 1;
+            let is_end = cells.find(&mut ends).ok()?;
+            let rows = ends.chunks_exact(self.width);
+            let rest = rows.remainder().len();
+            for row in rows {
+                start = self.row(text, start, row)?;
             }
-            // Another table may begin below a blank line; at the end of the file there is none.
-            let is_blank = at > row;
-            if at >= bytes.len() {
-                return (!is_blank || is_last).then(|| self.flat.finish());
+            if is_end {
+                self.ends = ends;
+                return (rest == 0).then_some(());
             }
-            if is_blank {
-                return None;
-            }
-            at = self.row(text, at)?;
+            ends.drain(..ends.len() - rest);
         }
     }
 
-    /// Reads the row that begins here, and says where it ends.
-    fn row(&mut self, text: &str, mut at: usize) -> Option<usize> {
-        let last = self.columns.len() - 1;
-        for (cell, column) in self.columns.iter().enumerate() {
-            let found = Cell::read(text, at, self.delimiter)?;
-            // The last cell ends with the line, and no other does.
-            if found.ends_row != (cell == last) {
-                return None;
+    /// Reads the row that begins here and whose cells have these ends, and says where the next one begins.
+    fn row(&mut self, text: &str, start: usize, ends: &[usize]) -> Option<usize> {
+        let bytes = text.as_bytes();
+        let [inner @ .., last] = ends else { return None };
+        // The last cell ends with the line, and no other does.
+        let is_line_end = |end: &usize| bytes.get(*end).is_none_or(|byte| *byte == b'\n');
+        if inner.iter().fold(!is_line_end(last), |is_odd, end| is_odd | is_line_end(end)) {
+            return None;
+        }
+        for (place, column) in &self.columns {
+            let start = place.checked_sub(1).map_or(start, |before| ends[before] + 1);
+            let cell = cell_text(text, start, ends[*place])?;
+            if column.is_fact
+                && let Some(fact) = plain_fact(&cell)
+                && self.flat.take_fact(column.place, fact)
+            {
+                continue;
             }
-            at = found.next;
-            let Some(column) = column else { continue };
-            let token = match &found.text {
+            let token = match &cell {
                 Cow::Borrowed(text) => token(&column.role, text)?,
                 Cow::Owned(text) => token(&column.role, text)?,
             };
             // Tables that were put together repeat their names.
-            let is_id = matches!(column.role, ColumnRole::Id | ColumnRole::SampleId);
-            if is_id && matches!(&token, Token::Text(id) if **id == *column.name) {
+            if column.is_id && matches!(&token, Token::Text(id) if **id == *column.name) {
                 return None;
             }
             self.flat.take(column.place, token)?;
         }
         self.flat.end_row()?;
-        Some(at)
+        Some(last + 1)
     }
 }
 
-/// A cell of a row.
-struct Cell<'t> {
-    text: Cow<'t, str>,
-    /// Where the next one begins.
-    next: usize,
-    ends_row: bool,
-}
-
-impl<'t> Cell<'t> {
-    fn read(text: &'t str, start: usize, delimiter: u8) -> Option<Self> {
-        let bytes = text.as_bytes();
-        if bytes.get(start) == Some(&b'"') {
-            return Self::read_quoted(text, start, delimiter);
-        }
-        let mut end = start;
-        loop {
-            match bytes.get(end) {
-                Some(&byte) if byte == delimiter => {
-                    return Some(Self { text: Cow::Borrowed(&text[start..end]), next: end + 1, ends_row: false });
-                }
-                // A quote within a cell is a letter like others, but shifts where rows seem to end.
-                Some(b'"') => return None,
-                Some(b'\n' | b'\r') | None => {
-                    let next = end_of_line(bytes, end)?;
-                    return Some(Self { text: Cow::Borrowed(&text[start..end]), next, ends_row: true });
-                }
-                Some(_) => end += 1,
-            }
-        }
+/// The text of a cell without the quotes around it.
+fn cell_text(text: &str, start: usize, end: usize) -> Option<Cow<'_, str>> {
+    // Bytes are compared one by one here: comparing texts calls a function.
+    let bytes = text.as_bytes().get(start..end)?;
+    let length = bytes.len() - usize::from(bytes.last() == Some(&b'\r'));
+    if bytes.first() != Some(&b'"') {
+        return text.get(start..start + length).map(Cow::Borrowed);
     }
-
-    fn read_quoted(text: &'t str, start: usize, delimiter: u8) -> Option<Self> {
-        let bytes = text.as_bytes();
-        let mut end = start + 1;
-        let mut has_pairs = false;
-        loop {
-            end += memchr::memchr(b'"', bytes.get(end..)?)?;
-            if bytes.get(end + 1) != Some(&b'"') {
-                break;
-            }
-            has_pairs = true;
-            end += 2;
-        }
-        let inner = &text[start + 1..end];
-        let text = if has_pairs { Cow::Owned(inner.replace("\"\"", "\"")) } else { Cow::Borrowed(inner) };
-        match bytes.get(end + 1) {
-            Some(&byte) if byte == delimiter => Some(Self { text, next: end + 2, ends_row: false }),
-            Some(b'\n' | b'\r') | None => {
-                let next = end_of_line(bytes, end + 1)?;
-                Some(Self { text, next, ends_row: true })
-            }
-            Some(_) => None,
-        }
-    }
-}
-
-/// Where the next line begins. A lone carriage return is left to the other reader.
-fn end_of_line(bytes: &[u8], end: usize) -> Option<usize> {
-    match (bytes.get(end), bytes.get(end + 1)) {
-        (Some(b'\r'), Some(b'\n')) => Some(end + 2),
-        (Some(b'\r'), _) => None,
-        _ => Some(end + 1),
-    }
+    let closing = length.checked_sub(1).filter(|closing| *closing > 0 && bytes[*closing] == b'"')?;
+    let inner = text.get(start + 1..start + closing)?;
+    let has_pairs = memchr::memchr(b'"', inner.as_bytes()).is_some();
+    Some(if has_pairs { Cow::Owned(inner.replace("\"\"", "\"")) } else { Cow::Borrowed(inner) })
 }
 
 /// The value of a cell, as [`csv::cell`] finds it; nothing if there is something unusual about it.
 fn token<'c>(role: &ColumnRole, cell: &'c str) -> Option<Token<'c>> {
-    let text = cell.trim();
+    // Most cells have nothing around them.
+    let is_graphic = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_graphic);
+    let is_bare = is_graphic(cell.as_bytes().first()) && is_graphic(cell.as_bytes().last());
+    let text = if is_bare { cell } else { cell.trim() };
     let Some(&first) = text.as_bytes().first() else { return Some(Token::Null) };
     // Text in quotes of JSON, lists and maps.
     if matches!(first, b'"' | b'{' | b'[') {
@@ -260,15 +288,27 @@ fn token<'c>(role: &ColumnRole, cell: &'c str) -> Option<Token<'c>> {
     }
 }
 
+/// A short text that is what it seems to be.
+fn plain_fact(cell: &str) -> Option<PackedText> {
+    let [first, .., last] = cell.as_bytes() else { return None };
+    // None of the words that stand for other values has another length.
+    let may_be_scalar = matches!(cell.len(), 3 | 4 | 5 | 8) && csv::scalar(cell).is_some();
+    let is_plain = first.is_ascii_alphabetic() && last.is_ascii_graphic() && !may_be_scalar;
+    if is_plain { PackedText::new(cell) } else { None }
+}
+
 /// A number without an exponent and with few digits.
 fn plain_number(text: &str) -> Option<Token<'static>> {
-    let (is_negative, digits) = text.strip_prefix('-').map_or((false, text), |digits| (true, digits));
+    let (is_negative, digits) = match text.as_bytes() {
+        [b'-', digits @ ..] => (true, digits),
+        digits => (false, digits),
+    };
     let (mut mantissa, mut point) = (0_i64, None);
     // As many digits make a whole number that a float holds exactly, and a division of it by a power of ten rounds once.
     if digits.len() > 16 {
         return None;
     }
-    for (place, byte) in digits.bytes().enumerate() {
+    for (place, &byte) in digits.iter().enumerate() {
         match byte {
             b'0'..=b'9' => mantissa = 10 * mantissa + i64::from(byte - b'0'),
             b'.' if point.is_none() => point = Some(place),
@@ -411,5 +451,56 @@ mod tests {
         assert!(cut.len() > 1 || rayon::current_num_threads() == 1);
         assert!(cut.iter().all(|part| table.bytes[part.clone()].starts_with(b"q")), "{cut:?}");
         assert_eq!(quickly(&source), Some(slowly(&source).unwrap()));
+    }
+
+    #[test]
+    fn a_large_table_is_read_in_blocks_as_it_is_read_as_a_whole() {
+        let words = "some words, ".repeat(80);
+        let row = |place: usize| format!("q{place},{},k{},\"{words}\"\n", place % 2, place % 7);
+        let table = |inside: &str, end: &str| {
+            let rows = |range: Range<usize>| range.map(row).collect::<String>();
+            format!("id,score,kind,note\n{}{inside}{}{end}", rows(0..6000), rows(6000..9500))
+        };
+        let lines = "a line\n".repeat(50_000);
+        let cases = [
+            (table("", ""), true),
+            (table("", "\n\r\n"), true),
+            (table("", "").replace('\n', "\r\n"), true),
+            (table("", "q9500,1,k,last"), true),
+            (table("q6000.5,1,k,\"a cell of\ntwo lines\"\n", ""), true),
+            (table(&format!("q6000.5,1,k,\"{lines}\"\n"), ""), false),
+            (table("\n", ""), false),
+            (table("q,1\n", ""), false),
+            (table("q6000.5,1,5\" pipe,x\n", ""), false),
+            (table("q7,1,k,again\n", ""), true),
+            (table("id,score,kind,note\n", ""), false),
+        ];
+        let everything = Projection::everything();
+        for (text, is_plain) in cases {
+            let source = Source::bytes("x.csv", text.as_bytes());
+            let head = CsvTable::of_head(&source).expect("it has many rows");
+            let rows = read_blocks(&source, &head, ColumnRoles::native(), &everything);
+            let tail = || text[text.len() - 40..].to_owned();
+            assert_eq!(rows.is_some(), is_plain, "{}", tail());
+            let slow = slowly(&source);
+            if let Some(rows) = rows {
+                let samples: Vec<Samples> = rows.into_iter().map(|rows| rows.samples).collect();
+                let quick: Vec<Record> = Shards::new(samples).into_whole().records().collect();
+                assert!(quick == *slow.as_ref().expect("it is plain"), "{}", tail());
+            }
+            let read = super::super::Format::read(&csv::Csv, &source);
+            match (read, slow) {
+                (Ok(runs), Ok(slow)) => assert!(runs[0].samples.records().eq(slow), "{}", tail()),
+                (Err(error), Err(slow)) => assert_eq!(error.to_string(), slow.to_string()),
+                (read, slow) => panic!("{:?} and {:?}: {}", read.is_ok(), slow.is_ok(), tail()),
+            }
+        }
+        assert!(CsvTable::of_head(&Source::bytes("x.csv", &b"id,score\nq1,1\n"[..])).is_none(), "it is small");
+        let mut bytes = table("", "").into_bytes();
+        let last = bytes.len() - 10;
+        bytes[last] = 0xe9;
+        let source = Source::bytes("x.csv", bytes);
+        let head = CsvTable::of_head(&source).expect("it has many rows");
+        assert!(read_blocks(&source, &head, ColumnRoles::native(), &everything).is_none(), "it is not UTF-8");
     }
 }

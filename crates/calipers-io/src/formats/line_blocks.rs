@@ -42,6 +42,8 @@ impl LineBlocks {
         let mut block = std::mem::take(&mut self.begun);
         while !self.is_end {
             let start = block.len();
+            // At once, and not while it is filled.
+            block.reserve(BLOCK);
             let read = (&mut self.reader).take(BLOCK as u64).read_to_end(&mut block).map_err(BlockError::Unreadable)?;
             self.is_end = read < BLOCK;
             if let Some(last) = memchr::memrchr(b'\n', &block[start..]).filter(|_| !self.is_end) {

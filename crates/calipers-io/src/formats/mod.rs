@@ -11,6 +11,7 @@ mod arrow_table;
 mod attempt_texts;
 mod bfcl;
 pub(crate) mod csv;
+mod csv_cells;
 mod csv_fast;
 mod deepeval;
 mod every_eval_ever;

@@ -10,7 +10,7 @@ use super::fact_path::NestedFact;
 use super::native::{ColumnRole, RowsOfRun};
 use crate::Projection;
 use crate::columns::ColumnRoles;
-use crate::json::find;
+use crate::json::{find, find_text_end};
 use calipers_core::{Cells, PackedText, Samples, Table, Value};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -40,13 +40,53 @@ struct RecordColumn {
 struct RecordKey {
     first: u64,
     text: Box<str>,
-    /// As most files write it, before a value.
-    written: Box<[u8]>,
+    written: WrittenKey,
+}
+
+/// A key as most files write it, before a value.
+struct WrittenKey {
+    bytes: Box<[u8]>,
+    /// Its first eight bytes and, if it has more, its last, as numbers: comparing these is faster for most keys.
+    first: u64,
+    last: u64,
+    /// The bits of the first number that count.
+    mask: u64,
+}
+
+impl WrittenKey {
+    const EIGHT: usize = 8;
+
+    fn new(text: &str) -> Self {
+        let bytes = format!("\"{text}\":").into_bytes();
+        let mut first = [0; Self::EIGHT];
+        let known = bytes.len().min(Self::EIGHT);
+        first[..known].copy_from_slice(&bytes[..known]);
+        let last = bytes.last_chunk().copied().map_or(0, u64::from_le_bytes);
+        let mask = u64::MAX >> (8 * (Self::EIGHT - known));
+        Self { bytes: bytes.into(), first: u64::from_le_bytes(first), last, mask }
+    }
+
+    fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// True when these bytes begin with it.
+    fn begins(&self, bytes: &[u8]) -> bool {
+        let length = self.bytes.len();
+        match bytes.first_chunk::<{ Self::EIGHT }>() {
+            Some(first) if length <= 2 * Self::EIGHT => {
+                let is_first = (u64::from_le_bytes(*first) ^ self.first) & self.mask == 0;
+                let last = || bytes.get(length - Self::EIGHT..length)?.first_chunk().copied().map(u64::from_le_bytes);
+                is_first && (length <= Self::EIGHT || last() == Some(self.last))
+            }
+            _ => bytes.starts_with(&self.bytes),
+        }
+    }
 }
 
 impl RecordKey {
     fn new(text: &str) -> Self {
-        Self { first: first_bytes(text), text: text.into(), written: format!("\"{text}\":").into_bytes().into() }
+        Self { first: first_bytes(text), text: text.into(), written: WrittenKey::new(text) }
     }
 
     fn is(&self, first: u64, text: &str) -> bool {
@@ -98,22 +138,30 @@ impl Default for FactCells {
     }
 }
 
-impl FactCells {
-    const WAITING_MAX: usize = 256;
+/// As many values of a column wait at most.
+const WAITING_MAX: usize = 256;
 
+impl FactCells {
     fn push(&mut self, row: u32, token: Token<'_>) -> Option<()> {
-        let rows = self.cells.len() + self.waiting.len();
         if let Token::Text(text) = &token
-            && rows == row as usize
             && let Some(packed) = PackedText::new(text)
+            && self.push_packed(row, packed)
         {
-            self.waiting.push(packed);
-            if self.waiting.len() == Self::WAITING_MAX {
-                self.settle();
-            }
             return Some(());
         }
         push(self.settle(), row, token)
+    }
+
+    /// False if rows before this one have no value yet, or this one has.
+    fn push_packed(&mut self, row: u32, packed: PackedText) -> bool {
+        let is_next = self.cells.len() + self.waiting.len() == row as usize;
+        if is_next {
+            self.waiting.push(packed);
+            if self.waiting.len() == WAITING_MAX {
+                self.settle();
+            }
+        }
+        is_next
     }
 
     /// The cells with all that waits.
@@ -131,6 +179,8 @@ struct ScoreColumn {
     /// The rows that have a score.
     rows: Vec<u32>,
     cells: Cells,
+    /// Floats that come after these cells. They are added together.
+    waiting: Vec<f64>,
     /// The cells that are null.
     nulls: Vec<u32>,
 }
@@ -156,6 +206,11 @@ impl Token<'_> {
         }
         Some(())
     }
+}
+
+/// True when there is nothing but white space. The first byte shows of most texts that there is something else.
+fn is_blank(text: &str) -> bool {
+    !text.as_bytes().first().is_some_and(u8::is_ascii_graphic) && text.trim().is_empty()
 }
 
 /// A column whose values are not flat.
@@ -216,7 +271,7 @@ impl<'w> FlatRecords<'w> {
             (ColumnSlot::Map(Within::Fact(_)), Token::Bool(_) | Token::Int(_) | Token::Float(_) | Token::Null) => {}
             (ColumnSlot::Score(score), token) => return score.push(row, token),
             (ColumnSlot::Id, Token::Int(id)) => self.table.push_number(id),
-            (ColumnSlot::Id, Token::Text(id)) if !id.trim().is_empty() => self.table.push_text(&id),
+            (ColumnSlot::Id, Token::Text(id)) if !is_blank(&id) => self.table.push_text(&id),
             (ColumnSlot::Id, _) => return None,
             (_, Token::Null) => {}
             (ColumnSlot::Epoch, Token::Int(epoch @ 0..=EPOCH_MAX)) => self.epochs.push(epoch as u32),
@@ -232,12 +287,20 @@ impl<'w> FlatRecords<'w> {
             (ColumnSlot::Number(_, cells), token @ Token::Float(_)) => push(cells, row, token)?,
             (ColumnSlot::Flag(_, cells), token @ Token::Bool(_)) => push(cells, row, token)?,
             // An empty name is none, and a long text is an error; numbers have their own way to print.
-            (ColumnSlot::Run(_, cells), Token::Text(text)) if !text.trim().is_empty() && text.len() <= 200 => {
+            (ColumnSlot::Run(_, cells), Token::Text(text)) if !is_blank(&text) && text.len() <= 200 => {
                 push(cells, row, Token::Text(text))?;
             }
             _ => return None,
         }
         Some(())
+    }
+
+    /// The same for a short text in a column of facts. False, and without effect, if it has to be taken in as any other value.
+    pub(super) fn take_fact(&mut self, place: usize, text: PackedText) -> bool {
+        match &mut self.columns[place].slot {
+            ColumnSlot::Fact(_, facts) => facts.push_packed(self.row, text),
+            _ => false,
+        }
     }
 
     /// Ends the row being read; nothing if something is missing in it.
@@ -502,7 +565,7 @@ impl<'a> Lines<'a, '_, '_> {
     /// Skips the key of the column that most likely comes next, if it is there. Keys of columns have no escapes.
     fn next_column(&mut self, within: &Within) -> Option<usize> {
         let next = self.flat.columns.get(self.next).filter(|next| next.within == *within)?;
-        let found = self.text.as_bytes().get(self.at..)?.starts_with(&next.key.written);
+        let found = next.key.written.begins(self.text.as_bytes().get(self.at..)?);
         self.at += if found { next.key.written.len() } else { 0 };
         found.then_some(self.next)
     }
@@ -563,25 +626,33 @@ impl<'a> Lines<'a, '_, '_> {
 
     /// A string, its quotes left out. It is borrowed unless it has escapes.
     fn string(&mut self) -> Option<Cow<'a, str>> {
-        let start = self.at;
-        let has_escapes = self.skip_string()?;
-        let whole = &self.text[start..self.at];
-        let inner = &whole[1..whole.len() - 1];
-        if has_escapes {
-            return serde_json::from_str::<String>(whole).ok().map(Cow::Owned);
+        let start = self.at + 1;
+        if self.peek() != Some(b'"') {
+            return None;
         }
-        // JSON has no control characters in strings.
-        (!inner.bytes().fold(false, |found, byte| found | (byte < 0x20))).then_some(Cow::Borrowed(inner))
+        let rest = self.text.as_bytes().get(start..)?;
+        let end = start + find_text_end(rest)?;
+        match rest[end - start] {
+            b'"' => {
+                self.at = end + 1;
+                Some(Cow::Borrowed(&self.text[start..end]))
+            }
+            b'\\' => {
+                self.skip_string()?;
+                serde_json::from_str::<String>(&self.text[start - 1..self.at]).ok().map(Cow::Owned)
+            }
+            // JSON has no control characters in strings.
+            _ => None,
+        }
     }
 
-    /// Skips a string, and returns whether it has escapes.
-    fn skip_string(&mut self) -> Option<bool> {
+    /// Skips a string.
+    fn skip_string(&mut self) -> Option<()> {
         if self.peek() != Some(b'"') {
             return None;
         }
         let bytes = self.text.as_bytes();
         let mut at = self.at + 1;
-        let mut has_escapes = false;
         loop {
             at += find([b'"', b'\\', b'\n'], bytes.get(at..)?)?;
             match bytes[at] {
@@ -589,25 +660,25 @@ impl<'a> Lines<'a, '_, '_> {
                 b'\\' => at += 2,
                 _ => return None,
             }
-            has_escapes = true;
         }
         self.at = at + 1;
-        Some(has_escapes)
+        Some(())
     }
 
     fn number(&mut self) -> Option<Token<'a>> {
         let start = self.at;
         let shape = self.skip_number()?;
         let text = &self.text[start..self.at];
+        let is_negative = text.as_bytes().first() == Some(&b'-');
         if !shape.is_whole {
             // Up to here the division is exact, and so is the result (Clinger 1990).
             if shape.digits <= 15 && shape.decimals <= 22 && !shape.has_exponent {
                 let number = shape.mantissa as f64 / TENS[shape.decimals];
-                return Some(Token::Float(if text.starts_with('-') { -number } else { number }));
+                return Some(Token::Float(if is_negative { -number } else { number }));
             }
         } else if shape.digits <= 18 && shape.mantissa > 0 {
             let number = shape.mantissa as i64;
-            return Some(Token::Int(if text.starts_with('-') { -number } else { number }));
+            return Some(Token::Int(if is_negative { -number } else { number }));
         } else if let Some(number) = text.parse::<i64>().ok().filter(|_| text != "-0") {
             return Some(Token::Int(number));
         }
@@ -656,7 +727,7 @@ impl<'a> Lines<'a, '_, '_> {
     /// Skips a value that was not requested.
     fn skip(&mut self, depth: u32) -> Option<()> {
         match self.peek()? {
-            b'"' => self.skip_string().map(|_| ()),
+            b'"' => self.skip_string(),
             b'-' | b'0'..=b'9' => self.skip_number().map(|_| ()),
             open @ (b'{' | b'[') if depth < DEPTH_MAX => self.skip_items(open == b'{', depth),
             _ => self.token().map(|_| ()),
@@ -696,14 +767,14 @@ fn push(cells: &mut Cells, row: u32, token: Token<'_>) -> Option<()> {
 
 impl ScoreColumn {
     fn new(scorer: Arc<str>) -> Self {
-        Self { scorer, rows: Vec::new(), cells: Cells::default(), nulls: Vec::new() }
+        Self { scorer, rows: Vec::new(), cells: Cells::default(), waiting: Vec::new(), nulls: Vec::new() }
     }
 
     /// Forgets all rows from this one on.
     fn go_back(&mut self, row: u32) {
         let kept = self.rows.partition_point(|at| *at < row);
         self.rows.truncate(kept);
-        self.cells.truncate(kept);
+        self.settle().truncate(kept);
         self.nulls.retain(|cell| (*cell as usize) < kept);
     }
 
@@ -712,15 +783,36 @@ impl ScoreColumn {
             return None;
         }
         self.rows.push(row);
-        if let Token::Null = token {
-            self.nulls.push(self.cells.len() as u32);
-            self.cells.push(Value::Missing);
-            return Some(());
+        match token {
+            Token::Float(x) => {
+                self.waiting.push(x);
+                if self.waiting.len() == WAITING_MAX {
+                    self.settle();
+                }
+                Some(())
+            }
+            Token::Null => {
+                let cells = self.settle();
+                let cell = cells.len() as u32;
+                cells.push(Value::Missing);
+                self.nulls.push(cell);
+                Some(())
+            }
+            token => token.push_to(self.settle()),
         }
-        token.push_to(&mut self.cells)
     }
 
-    fn add_to(self, table: &mut Table, rows: usize) {
+    /// The cells with all that waits.
+    fn settle(&mut self) -> &mut Cells {
+        if !self.waiting.is_empty() {
+            self.cells.extend_floats(&self.waiting);
+            self.waiting.clear();
+        }
+        &mut self.cells
+    }
+
+    fn add_to(mut self, table: &mut Table, rows: usize) {
+        self.settle();
         if self.rows.is_empty() {
             return;
         }
@@ -747,3 +839,27 @@ pub(super) const TENS: [f64; 23] = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20,
     1e21, 1e22,
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_written_key_is_recognised_by_all_of_its_bytes() {
+        for length in 0..24 {
+            let key = "k".repeat(length);
+            let written = format!("\"{key}\":");
+            let known = WrittenKey::new(&key);
+            for after in ["", " ", "1, and more than eight bytes"] {
+                let line = format!("{written}{after}").into_bytes();
+                assert!(known.begins(&line), "{written}{after}");
+                for place in 0..written.len() {
+                    let mut other = line.clone();
+                    other[place] ^= 1;
+                    assert!(!known.begins(&other), "{written}{after} at {place}");
+                    assert!(!known.begins(&line[..place]), "{written} cut at {place}");
+                }
+            }
+        }
+    }
+}

@@ -334,8 +334,11 @@ impl ArrowSlot {
                     unscored.extend(nulls.map(|row| (row as u32, "null")));
                 }
                 if let Some(floats) = array.as_primitive_opt::<Float64Type>() {
+                    // No early exit, so that vector instructions can do it. There may be anything under a null.
+                    let may_have_nan = floats.values().iter().fold(false, |found, x| found | x.is_nan());
                     let is_nan = |&row: &usize| floats.is_valid(row) && floats.value(row).is_nan();
-                    unscored.extend((0..floats.len()).filter(is_nan).map(|row| (row as u32, "no value")));
+                    let rows = if may_have_nan { floats.len() } else { 0 };
+                    unscored.extend((0..rows).filter(is_nan).map(|row| (row as u32, "no value")));
                 }
                 // Text may hold a list or a map.
                 let is_nested = |text: &str| text.trim_start().starts_with(['{', '[']);
@@ -351,7 +354,11 @@ impl ArrowSlot {
             Self::Flag(_, cells) => array.as_boolean_opt().and_then(|_| add_cells(cells, array, |_| false)),
             Self::Number(_, numbers) => {
                 let floats = floats(array)?;
-                numbers.extend(floats);
+                if numbers.is_empty() {
+                    *numbers = floats;
+                } else {
+                    numbers.extend(floats);
+                }
                 Some(())
             }
         }
@@ -441,7 +448,7 @@ fn add_cells(cells: &mut Cells, array: &ArrayRef, is_nested: impl Fn(&str) -> bo
                 }
             }
         }
-        DataType::Float64 | DataType::Float32 => cells.extend_floats(&floats(array)?),
+        DataType::Float64 | DataType::Float32 => cells.append_floats(floats(array)?),
         _ if array.null_count() == 0 => {
             whole_numbers(array, |numbers| numbers.for_each(|number| cells.push(Value::Int(number))))?;
         }

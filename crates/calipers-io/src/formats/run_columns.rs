@@ -121,6 +121,8 @@ pub(super) struct RunCheck {
     name: String,
     /// True when it is asked for, and not only looked at.
     pub(super) is_wanted: bool,
+    /// False when all is known of it, as long as no sample has several attempts.
+    pub(super) is_read: bool,
     kind: RunCheckKind,
     values: Mutex<DistinctValues>,
 }
@@ -140,23 +142,29 @@ struct DistinctValues {
 }
 
 impl RunCheck {
-    pub(super) fn of_run(column: &RunColumn, wanted: &Projection) -> Self {
+    pub(super) fn of_run(column: &RunColumn, wanted: &Projection, first: &[Value]) -> Self {
         let (fact, name) = (column.path.fact.clone(), column.path.short_name().to_owned());
-        Self::new(fact, name, RunCheckKind::Run, wanted)
+        let are_several = column.path.path.as_column().is_some_and(|column| are_several_texts(column, first));
+        Self::new(fact, name, RunCheckKind::Run, wanted, are_several)
     }
 
-    pub(super) fn of_metric(column: &Arc<str>, wanted: &Projection) -> Self {
-        Self::new(column.clone(), column.to_string(), RunCheckKind::Metric, wanted)
+    pub(super) fn of_metric(column: &Arc<str>, wanted: &Projection, first: &[Value]) -> Self {
+        let are_several = are_several_texts(column, first);
+        Self::new(column.clone(), column.to_string(), RunCheckKind::Metric, wanted, are_several)
     }
 
-    fn new(fact: Arc<str>, name: String, kind: RunCheckKind, wanted: &Projection) -> Self {
+    fn new(fact: Arc<str>, name: String, kind: RunCheckKind, wanted: &Projection, are_several: bool) -> Self {
         let is_wanted = wanted.has(&fact);
-        Self { fact, name, is_wanted, kind, values: Mutex::default() }
+        let values = Mutex::new(DistinctValues { first: None, are_several });
+        Self { fact, name, is_wanted, is_read: is_wanted || !are_several, kind, values }
     }
 
     /// Looks at a part of the table. False if the part may hold several runs, or there is something else to say about it.
     pub(super) fn pass(&self, samples: &Samples) -> bool {
         let has_single = samples.attempts() == samples.len();
+        if !self.is_read {
+            return has_single;
+        }
         match self.kind {
             RunCheckKind::Metric if !has_single => return false,
             RunCheckKind::Run if !has_single => {
@@ -184,6 +192,16 @@ impl RunCheck {
         let values = self.values.into_inner().unwrap_or_else(PoisonError::into_inner);
         values.are_several.then(|| several_values_note(&self.name))
     }
+}
+
+/// True when the first records have different texts in a column.
+fn are_several_texts(column: &str, first: &[Value]) -> bool {
+    let text = |record: &Value| match record.get(column) {
+        Some(value @ Value::Text(text)) if !is_blank(value) => Some(text.clone()),
+        _ => None,
+    };
+    let mut texts = first.iter().filter_map(text);
+    texts.next().is_some_and(|first| texts.any(|other| other != first))
 }
 
 /// Says of a run that a column has several values, which no sample tells apart.

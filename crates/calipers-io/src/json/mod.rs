@@ -109,6 +109,34 @@ pub(crate) fn find(needles: [u8; 3], bytes: &[u8]) -> Option<usize> {
     memchr::memchr3(needles[0], needles[1], needles[2], &bytes[done..]).map(|place| done + place)
 }
 
+/// The place of the first quote, backslash or control character, where most likely a string without any but the first ends.
+pub(crate) fn find_text_end(bytes: &[u8]) -> Option<usize> {
+    const EIGHT: usize = 8;
+    const STEPS: usize = 6;
+    const LOW: u64 = u64::from_le_bytes([0x01; EIGHT]);
+    const HIGH: u64 = u64::from_le_bytes([0x80; EIGHT]);
+    let (eights, _) = bytes.as_chunks::<EIGHT>();
+    let eights = &eights[..eights.len().min(STEPS)];
+    for (step, eight) in eights.iter().enumerate() {
+        let eight = u64::from_le_bytes(*eight);
+        // As in `find`: a byte that is smaller is the only one that borrows.
+        let below = |bytes: u64, limit: u8| bytes.wrapping_sub(LOW * u64::from(limit)) & !bytes;
+        let zeros = |needle: u8| below(eight ^ (LOW * u64::from(needle)), 1);
+        let found = (zeros(b'"') | zeros(b'\\') | below(eight, b' ')) & HIGH;
+        if found != 0 {
+            return Some(step * EIGHT + found.trailing_zeros() as usize / EIGHT);
+        }
+    }
+    let done = eights.len() * EIGHT;
+    let rest = &bytes[done..];
+    let quote = memchr::memchr2(b'"', b'\\', rest);
+    let before = &rest[..quote.unwrap_or(rest.len())];
+    // No early exit, so that vector instructions can do it.
+    let has_control = before.iter().fold(false, |found, byte| found | (*byte < b' '));
+    let control = if has_control { before.iter().position(|byte| *byte < b' ') } else { None };
+    control.or(quote).map(|place| done + place)
+}
+
 /// Where a string that begins here ends, its quotes included.
 fn string_end(bytes: &[u8]) -> usize {
     let mut at = 1;
@@ -482,6 +510,25 @@ mod tests {
         assert_eq!(joined("\u{feff}[1] \r\n\n \n[\n2\n]\n").as_deref(), Some("[[1] \r,\n\n \n[\n2\n]]"));
         for text in ["[1]", "[[1],\n[2]]", "[\"]\\n[\"]", "{\"a\": [1]}\n[1]", "", "[1]\n{}"] {
             assert_eq!(joined(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_end_of_a_text_is_found_as_byte_by_byte() {
+        let mut state = 1_u64;
+        let mut next = |below: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize % below
+        };
+        for _ in 0..5000 {
+            let length = next(90);
+            let mut bytes: Vec<u8> = (0..length).map(|_| b' ' + next(200) as u8).collect();
+            bytes.iter_mut().filter(|byte| matches!(byte, b'"' | b'\\')).for_each(|byte| *byte = b'!');
+            for _ in 0..next(3).min(length) {
+                bytes[next(length)] = [b'"', b'\\', 0, 0x1f, b'\n', b'!', 0x7f, 0xff][next(8)];
+            }
+            let want = bytes.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..0x20));
+            assert_eq!(find_text_end(&bytes), want, "{bytes:?}");
         }
     }
 
