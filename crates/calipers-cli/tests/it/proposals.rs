@@ -275,6 +275,9 @@ fn models_that_are_named_only_further_down_are_not_pooled() {
     assert!(found.contains(&(0.7, 150)) && found.contains(&(0.3, 150)), "{found:?}");
     folder.write("nested.jsonl", nested(folder.read("joined.jsonl")));
     assert_eq!(score(&folder, "nested.jsonl", &[]), Ok(found));
+    let output = calipers().run_in(&folder, &["score", "nested.jsonl", "-m", "accuracy"]);
+    let shown = text(&output.stdout);
+    assert!(["1 nested.jsonl ", "2 a ", "3 b "].iter().all(|name| shown.contains(name)), "{shown}");
     let said_of = said("partly.jsonl", lines(None, false) + &lines(Some("b"), true));
     assert!(said_of.contains("150 samples with `model` in some attempts and not in others"), "{said_of}");
 }

@@ -1330,10 +1330,29 @@ fn last_json(source: &Source) -> Option<Vec<Value>> {
     file.seek(SeekFrom::Start(start)).ok()?;
     let mut end = Vec::new();
     file.take(END).read_to_end(&mut end).ok()?;
-    // The first line may be a part of one.
-    let lines = end.split(|byte| *byte == b'\n').skip(1).map(json::line).filter(|line| !line.is_empty());
     let record = |line: &[u8]| serde_json::from_slice::<Json>(&json::standard(line)).ok().map(|Json(value)| value);
-    lines.map(record).collect()
+    let records = |end: &[u8]| -> Option<Vec<Value>> {
+        // The first line may be a part of one.
+        let lines = end.split(|byte| *byte == b'\n').skip(1).map(json::line);
+        lines.filter(|line| !line.is_empty()).map(record).collect()
+    };
+    records(&end).or_else(|| {
+        // What is compressed has to be read up to its end.
+        let mut reader = source.open().ok()?;
+        end.clear();
+        loop {
+            let block = reader.fill_buf().ok()?;
+            if block.is_empty() {
+                return records(&end);
+            }
+            end.extend_from_slice(block);
+            let read = block.len();
+            reader.consume(read);
+            if end.len() > 4 * END as usize {
+                end.drain(..end.len() - END as usize);
+            }
+        }
+    })
 }
 
 /// The keys of some records, each once, in the order in which they first appear.
