@@ -53,7 +53,19 @@ pub(crate) fn of_error(kind: &ErrorKind) -> Option<String> {
         let known: Vec<String> =
             letters.iter().map(|(letter, count)| format!("`{letter}` counts as {count} by itself")).collect();
         let known = if known.is_empty() { String::new() } else { format!("; {}", known.join(", ")) };
-        return Some(format!("say what each counts with `{}`{known}", flags.join(" ")));
+        let is_quoted = |label: &Value| {
+            let text = label.to_string();
+            text.len() > 1 && text.starts_with('\'') && text.ends_with('\'')
+        };
+        if unknown.iter().all(is_quoted) {
+            return Some("put the cells in double quotes or in none: single quotes are a part of the text".to_owned());
+        }
+        if flags.is_empty() {
+            flags.push("--label LABEL=NUMBER".to_owned());
+        }
+        let empty = unknown.iter().any(|label| is_no_outcome(&label.to_string()));
+        let empty = if empty { LEAVE_EMPTY } else { "" };
+        return Some(format!("say what each counts with `{}`{known}{empty}", flags.join(" ")));
     }
     if let ErrorKind::UnknownLabel(Value::List(_)) = kind {
         let hint =
@@ -63,7 +75,29 @@ pub(crate) fn of_error(kind: &ErrorKind) -> Option<String> {
     let ErrorKind::UnknownLabel(label @ Value::Text(text)) = kind else { return kind.hint() };
     let flag = label_flag(label, likely_number(text).unwrap_or("NUMBER"));
     let flag = flag.unwrap_or_else(|| "--label LABEL=NUMBER".to_owned());
-    Some(format!("say what it counts with `{flag}`, or score it C, I, P or N"))
+    let empty = if is_no_outcome(text) { LEAVE_EMPTY } else { "" };
+    Some(format!("say what it counts with `{flag}`, or score it C, I, P or N{empty}"))
+}
+
+/// What can be done about a word that says that there is no score.
+const LEAVE_EMPTY: &str = "; where there was no outcome, leave the score empty, which counts as missing";
+
+/// True for a word that says that an attempt was not judged. Whether it failed is for the reader to say.
+fn is_no_outcome(word: &str) -> bool {
+    const WORDS: [&str; 11] = [
+        "error",
+        "errored",
+        "timeout",
+        "timed out",
+        "timed_out",
+        "crash",
+        "crashed",
+        "exception",
+        "skip",
+        "skipped",
+        "unknown",
+    ];
+    WORDS.iter().any(|known| word.trim().eq_ignore_ascii_case(known))
 }
 
 /// The flag that gives a label this number; none for a label that is hard to write.
@@ -77,10 +111,9 @@ fn label_flag(label: &Value, number: &str) -> Option<String> {
 
 /// What a word most likely counts as a score, for a proposal.
 fn likely_number(word: &str) -> Option<&'static str> {
-    const GOOD: [&str; 12] =
-        ["right", "good", "ok", "okay", "valid", "accept", "accepted", "win", "won", "t", "y", "x"];
-    const BAD: [&str; 12] =
-        ["wrong", "bad", "nok", "error", "invalid", "reject", "rejected", "lose", "lost", "f", "loss", "miss"];
+    const GOOD: [&str; 11] = ["right", "good", "ok", "okay", "valid", "accept", "accepted", "win", "won", "t", "y"];
+    const BAD: [&str; 11] =
+        ["wrong", "bad", "nok", "invalid", "reject", "rejected", "lose", "lost", "f", "loss", "miss"];
     let word = word.trim().to_lowercase();
     match () {
         () if GOOD.contains(&word.as_str()) => Some("1"),

@@ -42,6 +42,8 @@ pub fn telling_names(runs: &[RunIdentity<'_>]) -> Vec<String> {
         .or_else(|| named(&|_, run| both(run.task, run.model)))
         .or_else(|| named(&|place, _| Some(paths[place].clone())))
         .or_else(|| named(&|place, run| both(Some(&paths[place]), run.name)))
+        // Of the runs in one file, one may have no name.
+        .or_else(|| named(&|place, run| Some(run.name.map_or_else(|| paths[place].clone(), str::to_owned))))
         .unwrap_or_else(|| runs.iter().map(|run| run.source.to_owned()).collect())
 }
 
@@ -65,6 +67,13 @@ fn telling_paths(paths: &[&str]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_run_without_a_name_beside_others_has_that_of_its_file() {
+        let runs =
+            [None, Some("a"), Some("b")].map(|name| RunIdentity { name, source: "r.jsonl", ..RunIdentity::default() });
+        assert_eq!(telling_names(&runs), ["r.jsonl", "a", "b"]);
+    }
 
     #[test]
     fn paths_are_cut_to_what_differs() {

@@ -142,6 +142,13 @@ impl ReadError {
         self.with_remedy(Remedy::NameColumns)
     }
 
+    /// With this instead of what was to be done about it so far.
+    #[must_use]
+    pub(crate) fn advise(mut self, hint: &str, columns: String) -> Self {
+        self.hint = Some(hint.into());
+        self.with_proposal(columns)
+    }
+
     /// With a condition by which rows could be chosen, such as `metric=acc`.
     #[must_use]
     pub(crate) fn with_condition(mut self, condition: String) -> Self {

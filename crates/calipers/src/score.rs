@@ -100,13 +100,13 @@ pub fn score_file(file: LoadedFile, selection: &Selection, options: &ScoreOption
     Ok(reports)
 }
 
-/// True when a run says of itself what went wrong.
+/// True when a run says of itself what went wrong: no attempt came to its end, or something else than an error ended some.
 fn has_limits(run: &RunReport) -> bool {
-    run.results.attempts != run.results.completed_attempts || !run.results.caveats.iter().all(is_about_scores)
+    run.results.completed_attempts == 0 || !run.results.caveats.iter().all(is_about_scores)
 }
 
 fn is_about_scores(caveat: &Caveat) -> bool {
-    matches!(caveat, Caveat::NoScores)
+    matches!(caveat, Caveat::NoScores | Caveat::Errored { .. })
 }
 
 /// What was folded of a part of a table.

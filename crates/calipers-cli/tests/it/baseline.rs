@@ -59,6 +59,24 @@ impl Deref for Folder {
     }
 }
 
+#[test]
+fn a_choice_that_is_missing_in_a_policy_is_listed() {
+    let folder = Folder::new();
+    folder.write("results.jsonl", results(20, &[]));
+    for (policy, hint) in [
+        (r#"{"baseline": {"margin": "2%"}}"#, "add `mode`, which is `non_inferiority` or `above`"),
+        (
+            r#"{"risk": [{"metric": "pass_rate", "threshold": 90}]}"#,
+            "add `level`, which is one of `critical`, `high`, `medium`, `low`",
+        ),
+    ] {
+        folder.write("policy.json", policy);
+        let output = folder.run("gate results.jsonl --policy policy.json");
+        assert_eq!(output.status.code(), Some(2), "{policy}: {output:?}");
+        assert!(text(&output.stderr).contains(hint), "{policy}: {}", text(&output.stderr));
+    }
+}
+
 /// So many scenarios, of which these fail; each takes ten milliseconds longer than the one before.
 fn results(count: usize, failing: &[usize]) -> String {
     let line = |place: usize| {

@@ -40,6 +40,7 @@ mod plan;
 mod policy_check;
 mod policy_schema;
 mod program;
+mod proposals;
 mod reducers;
 mod report;
 mod scales;

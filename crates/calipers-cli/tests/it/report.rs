@@ -45,6 +45,22 @@ fn records(lines: &[Value]) -> String {
 }
 
 #[test]
+fn a_page_with_weights_says_that_comparisons_are_without_them() {
+    let said = "The weights of the policy are for its gates: before, now and the change are without them.";
+    let (results, next) = (example("results.jsonl"), example("results-next.jsonl"));
+    let policy: Value = serde_json::from_str(&std::fs::read_to_string(example("policy.json")).unwrap()).unwrap();
+    let mut plain = policy.clone();
+    plain.as_object_mut().unwrap().remove("weights").expect("the example has weights");
+    let folder = calipers_testing::Scratch::new();
+    for (name, policy, is_weighted) in [("weighted.json", policy, true), ("plain.json", plain, false)] {
+        folder.write(name, policy.to_string());
+        let policy = folder.path().join(name).display().to_string();
+        let page = written(&[&next, "--policy", &policy, "--against", &results], "");
+        assert_eq!(page.contains(said), is_weighted, "{name}");
+    }
+}
+
+#[test]
 fn a_page_has_the_verdict_what_changed_and_every_sample() {
     let (results, policy, baseline) = (example("results-next.jsonl"), example("policy.json"), example("baseline.json"));
     let page = written(&[&results, "--policy", &policy, "--baseline", &baseline], "");

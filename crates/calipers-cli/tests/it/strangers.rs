@@ -168,7 +168,7 @@ fn exports_of_platforms() {
                 json!({"object": "eval.run.output_item", "id": format!("item_{id}"), "run_id": "r1", "status": word(right, ["fail", "pass"]),
                     "datasource_item_id": id, "results": [{"name": "match", "passed": is(right), "sample": null}]})
             }),
-            "id=id,score=results[].passed",
+            "id=id,score.*=results[name].passed",
             SEVEN,
         ),
         with_advice(
@@ -596,7 +596,7 @@ fn columns_of_models_are_runs() {
         with_advice(
             "attempts.jsonl",
             records(|id, right| json!({"id": id, "scores": [right, right]})),
-            "score=scores[]",
+            "id=id,score=scores[]",
             SEVEN,
         ),
     ]);

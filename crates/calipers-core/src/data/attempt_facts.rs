@@ -138,21 +138,56 @@ impl Samples {
     /// ```
     #[must_use]
     pub fn find_crossed(&self, key: &str) -> Option<Vec<&Value>> {
+        let (values, counts) = self.count_values(key)?;
+        let (mut several, mut crossed) = (0_usize, 0_usize);
+        for of_sample in counts.chunk_by(|((a, _), _), ((b, _), _)| a == b) {
+            several += usize::from(of_sample.iter().map(|(_, count)| count).sum::<u32>() > 1);
+            let is_even = of_sample.iter().all(|(_, count)| *count == of_sample[0].1);
+            crossed += usize::from(of_sample.len() == values.len() && is_even);
+        }
+        (values.len() > 1 && 10 * crossed >= 9 * several).then_some(values)
+    }
+
+    /// The values of a key that tell the attempts of samples apart: hardly a sample has the same one twice, though there are few of
+    /// them. So it is with subjects whose questions are all numbered from 1.
+    ///
+    /// ```
+    /// use calipers_core::Samples;
+    ///
+    /// let mut samples = Samples::new();
+    /// for (subject, questions) in [("art", 6), ("law", 8), ("logic", 4)] {
+    ///     for id in 0..questions {
+    ///         samples.push(id).metadata("subject", subject);
+    ///     }
+    /// }
+    /// assert_eq!(samples.find_crossed("subject"), None);
+    /// assert_eq!(samples.find_told_apart("subject").map(|values| values.len()), Some(3));
+    /// ```
+    #[must_use]
+    pub fn find_told_apart(&self, key: &str) -> Option<Vec<&Value>> {
+        /// Fewer samples may have different values by chance.
+        const SAMPLES_MIN: usize = 6;
+        let (values, counts) = self.count_values(key)?;
+        let (mut several, mut told_apart) = (0_usize, 0_usize);
+        for of_sample in counts.chunk_by(|((a, _), _), ((b, _), _)| a == b) {
+            several += usize::from(of_sample.iter().map(|(_, count)| count).sum::<u32>() > 1);
+            told_apart += usize::from(of_sample.len() > 1 && of_sample.iter().all(|(_, count)| *count == 1));
+        }
+        let are_few = several >= SAMPLES_MIN && 2 * values.len() <= several;
+        (values.len() > 1 && are_few && 100 * told_apart >= 99 * several).then_some(values)
+    }
+
+    /// The values of a key, and how many attempts of each sample have each of them, sample by sample.
+    #[expect(clippy::type_complexity, reason = "a pair that two functions take apart at once")]
+    fn count_values(&self, key: &str) -> Option<(Vec<&Value>, Vec<((u32, u32), u32)>)> {
         let (column, own) = (self.metadata.get(key)?, self.own_codes(key)?);
         let mut counts: BTreeMap<(u32, u32), u32> = BTreeMap::new();
         for (&code, &sample) in own.by_attempt.iter().zip(&*self.attempt_sample) {
             *counts.entry((sample, code)).or_default() += 1;
         }
         let codes: std::collections::BTreeSet<u32> = counts.keys().map(|(_, code)| *code).collect();
-        let (mut several, mut crossed) = (0_usize, 0_usize);
-        let pairs: Vec<((u32, u32), u32)> = counts.into_iter().collect();
-        for of_sample in pairs.chunk_by(|((a, _), _), ((b, _), _)| a == b) {
-            several += usize::from(of_sample.iter().map(|(_, count)| count).sum::<u32>() > 1);
-            let is_even = of_sample.iter().all(|(_, count)| *count == of_sample[0].1);
-            crossed += usize::from(of_sample.len() == codes.len() && is_even);
-        }
-        let values = || codes.iter().filter_map(|&code| column.dictionary().get(code as usize)).collect();
-        (codes.len() > 1 && 10 * crossed >= 9 * several).then(values)
+        let values = codes.iter().filter_map(|&code| column.dictionary().get(code as usize)).collect();
+        Some((values, counts.into_iter().collect()))
     }
 
     /// An error if the attempts of a sample have several values of a key, where a question needs one per sample.

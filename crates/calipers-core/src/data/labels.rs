@@ -158,7 +158,8 @@ pub(crate) fn name_other_labels(error: Error, dictionary: &[Value], labels: &Lab
 }
 
 /// Words for an outcome, and yes and true as spreadsheets in other languages write them.
-const SUCCESSES: [&str; 20] = [
+const SUCCESSES: [&str; 21] = [
+    "y",
     "pass",
     "passed",
     "correct",
@@ -180,7 +181,8 @@ const SUCCESSES: [&str; 20] = [
     "verdadero",
     "vero",
 ];
-const FAILURES: [&str; 18] = [
+const FAILURES: [&str; 19] = [
+    "n",
     "fail",
     "failed",
     "incorrect",

@@ -99,9 +99,6 @@ pub const KEYS: [(&str, &[&str]); 12] = [
 /// The words that a key may have as its value, by the path of the key.
 #[must_use]
 pub fn list_choices() -> [(&'static str, Vec<&'static str>); 9] {
-    fn names<T>(choices: &[(&'static str, T)]) -> Vec<&'static str> {
-        choices.iter().map(|(name, _)| *name).collect()
-    }
     [
         ("baseline.level", names(&LEVELS)),
         ("baseline.mode", names(&MODES)),
@@ -113,6 +110,10 @@ pub fn list_choices() -> [(&'static str, Vec<&'static str>); 9] {
         ("risk.level", names(&RISKS)),
         ("risk_blocking", names(&RISKS)),
     ]
+}
+
+fn names<T>(choices: &[(&'static str, T)]) -> Vec<&'static str> {
+    choices.iter().map(|(name, _)| *name).collect()
 }
 
 /// Keys that only a metric has: a document with a name and one of these is the definition of a metric.
@@ -470,7 +471,11 @@ impl Reader {
             self.require(
                 row,
                 "a row of `risk`",
-                &[("level", level.is_some()), ("metric", metric.is_some()), ("threshold", threshold.is_some())],
+                &[
+                    ("level", level.is_some(), &names(&RISKS)),
+                    ("metric", metric.is_some(), &[]),
+                    ("threshold", threshold.is_some(), &[]),
+                ],
             );
             if let (Some(Some(level)), Some(Some(metric)), Some(threshold)) = (level, metric, threshold) {
                 // Which levels block is known only after the whole policy has been read.
@@ -530,7 +535,7 @@ impl Reader {
             let entries = self.entries("a row of `progressive`", row);
             let version =
                 entries.iter().find(|(key, _)| key.value == "version").map(|(key, item)| self.name(key, item));
-            self.require(row, "a row of `progressive`", &[("version", version.is_some())]);
+            self.require(row, "a row of `progressive`", &[("version", version.is_some(), &[])]);
             let Some(Some(version)) = version else { continue };
             for (metric, item) in entries.iter().filter(|(key, _)| key.value != "version") {
                 if metric.value == "description" {
@@ -581,7 +586,9 @@ impl Reader {
         }
         if matches!(item.value, Data::Map(_)) {
             let at = Item { value: Data::Null, span: name.span.clone() };
-            self.require(&at, "`baseline`", &[("mode", mode.is_some()), ("margin", margin.is_some())]);
+            let keys: [(&str, bool, &[&str]); 2] =
+                [("mode", mode.is_some(), &names(&MODES)), ("margin", margin.is_some(), &[])];
+            self.require(&at, "`baseline`", &keys);
         }
         if let (Some(Some(mode)), Some(Some(margin))) = (mode, margin) {
             self.policy.baseline = Some(BaselineRule { mode, margin, metrics, level, max_age_days });
@@ -681,7 +688,7 @@ impl Reader {
             }
         }
         if matches!(item.value, Data::Map(_)) {
-            self.require(item, "a metric", &[("name", name.is_some() || item.get("name").is_some())]);
+            self.require(item, "a metric", &[("name", name.is_some() || item.get("name").is_some(), &[])]);
         }
         let Some(name) = name else { return };
         if let Some(expression) = expression {
@@ -713,7 +720,7 @@ impl Reader {
                 _ => refuse_unread(key),
             }
         }
-        self.require(item, "`confidence`", &[("level", item.get("level").is_some())]);
+        self.require(item, "`confidence`", &[("level", item.get("level").is_some(), &[])]);
     }
 
     /// The fields by whose values samples go together: one, or a list.
@@ -949,9 +956,16 @@ impl Reader {
         self.add(mistake.hint(suggestion(&key.value, known, "there are")));
     }
 
-    fn require(&mut self, item: &Item, section: &str, keys: &[(&str, bool)]) {
-        for (key, _) in keys.iter().filter(|(_, is_there)| !is_there) {
-            self.add(Mistake::new(format!("{section} has no `{key}`")).at(&item.span).hint(format!("add `{key}`")));
+    /// Each key with whether it is there, and the words that it may have as its value, if there are only a few.
+    fn require(&mut self, item: &Item, section: &str, keys: &[(&str, bool, &[&str])]) {
+        for (key, _, choices) in keys.iter().filter(|(_, is_there, _)| !is_there) {
+            let words: Vec<String> = choices.iter().map(|choice| format!("`{choice}`")).collect();
+            let hint = match words.as_slice() {
+                [] => format!("add `{key}`"),
+                [first, last] => format!("add `{key}`, which is {first} or {last}"),
+                _ => format!("add `{key}`, which is one of {}", words.join(", ")),
+            };
+            self.add(Mistake::new(format!("{section} has no `{key}`")).at(&item.span).hint(hint));
         }
     }
 

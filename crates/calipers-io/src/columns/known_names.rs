@@ -127,6 +127,9 @@ pub(crate) const SCORERS: [&str; 15] = [
     "rubric",
 ];
 
+/// What names a metric and nothing else: where each row has another one, the rows are figures.
+pub(crate) const METRICS: [&str; 2] = ["metric", "metric_name"];
+
 /// Whose opinion a score is: people and judges rate the same samples.
 pub(crate) const RATERS: [&str; 14] = [
     "rater",
@@ -225,6 +228,23 @@ pub(crate) const COUNTS: [&str; 29] = [
     "trials",
     "sample_size",
 ];
+
+/// True for a column with the errors of figures: its rows sum up samples.
+pub(crate) fn names_error_of_figure(name: &str) -> bool {
+    const NAMES: [&str; 10] = [
+        "std_err",
+        "std_error",
+        "standard_error",
+        "sem",
+        "ci_low",
+        "ci_high",
+        "ci_lower",
+        "ci_upper",
+        "lower_ci",
+        "upper_ci",
+    ];
+    words_of(name).iter().any(|word| word == "stderr") || NAMES.iter().any(|known| is_spelt_like(name, known))
+}
 
 /// The columns of ours that say how an attempt went.
 const MEASURES: [&str; 12] = [

@@ -4,7 +4,7 @@
 //! that is named and filled like a score is proposed as one, and one whose values all differ as the id.
 
 use super::known_names::{
-    IDS, NAMES_OF_ITEMS, RATERS, RUNS, SCORERS, SCORES, is_attempt, is_spelt_like, plain, words_of,
+    IDS, METRICS, NAMES_OF_ITEMS, RATERS, RUNS, SCORERS, SCORES, is_attempt, is_spelt_like, plain, words_of,
 };
 use super::{Columns, quote};
 use crate::json::python_literal;
@@ -102,6 +102,7 @@ fn proposals_of(set: &RecordSet<'_>, said: &Columns) -> Vec<Vec<(String, String)
             Some(IdGuess::Path(id)) => common.push(("id".to_owned(), id)),
             Some(IdGuess::Runs) => return Vec::new(),
             None if set.has_keys => {}
+            None if set.size == 1 && leaves.keys().any(|path| is_of_figure(last_name(path))) => return Vec::new(),
             // A file with one record is a sample, which its name may tell.
             None if set.size == 1 => common.push(("id".to_owned(), "@stem".to_owned())),
             None => common.push(("id".to_owned(), "@line".to_owned())),
@@ -132,7 +133,6 @@ fn proposals_of(set: &RecordSet<'_>, said: &Columns) -> Vec<Vec<(String, String)
     // Several measures of the same kind are several scorers.
     if let [first, rest @ ..] = &scores[..]
         && rest.iter().any(|other| other.rank == first.rank)
-        && first.rank.1 < 2
     {
         const NAMED_MAX: usize = 6;
         /// None of them is left out in silence, and a longer list is no advice.
@@ -161,8 +161,11 @@ fn proposals_of(set: &RecordSet<'_>, said: &Columns) -> Vec<Vec<(String, String)
         if let Some(pattern) = shared_end(&alike).or_else(|| shared_but_one(&alike)) {
             proposals.push(with(vec![("score".to_owned(), pattern), ("run".to_owned(), "*".to_owned())]));
         }
-        let pairs = alike.iter().map(|leaf| (format!("score.{}", leaf.name), leaf.path.clone()));
-        if alike.len() <= SCORERS_MAX && alike.iter().all(|leaf| !leaf.name.contains(['.', ',', '=', '"', ' '])) {
+        // Items that have names are told apart below.
+        let are_items = alike.iter().any(|leaf| named_items(&leaves, &leaf.path).is_some());
+        let pairs = alike.iter().map(|leaf| (format!("score.{}", leaf.name.replace(' ', "_")), leaf.path.clone()));
+        let is_plain = |leaf: &&ScoreLeaf| !leaf.name.contains(['.', ',', '=', '"']);
+        if alike.len() <= SCORERS_MAX && first.rank.1 < 2 && !are_items && alike.iter().all(is_plain) {
             proposals.push(with(pairs.collect()));
         }
     }
@@ -266,7 +269,9 @@ fn named_items(leaves: &IndexMap<String, RecordLeaf<'_>>, path: &str) -> Option<
     let is_naming = |key: &&str| {
         leaves.get(&format!("{list}[].{key}")).is_some_and(|names| {
             let distinct: HashSet<String> = names.values.iter().map(ToString::to_string).collect();
-            let is_once = distinct.len() > 1 && distinct.len() * names.records >= names.values.len();
+            // One name alone tells nothing apart, unless each record has it once.
+            let is_once = distinct.len() > 1 && distinct.len() * names.records >= names.values.len()
+                || names.values.len() == names.records;
             let is_text = names.values.iter().all(|name| matches!(name, Value::Text(_)));
             is_text && is_once && names.values.len() >= items.values.len()
         })
@@ -299,6 +304,10 @@ fn shared_but_one(leaves: &[&ScoreLeaf]) -> Option<String> {
     let differ: Vec<usize> =
         (0..first.len()).filter(|place| parts.iter().any(|path| path[*place] != first[*place])).collect();
     let [place] = differ[..] else { return None };
+    // What differs in its own name is another measure, and no other run.
+    if place + 1 == first.len() && leaves.iter().any(|leaf| leaf.rank.0 < 2) {
+        return None;
+    }
     let is_list = parts.iter().any(|path| path[place].contains('['));
     (!is_list).then(|| {
         let mut pattern: Vec<&str> = first.clone();
@@ -423,6 +432,21 @@ fn search<'v>(value: &'v Value, path: &str, run: Option<&str>, depth: usize, set
                     add(root(), first(), true, (None, 1), entries.len());
                 }
             }
+            let holds_lists = |value: &Value| {
+                let lists = entries_of(value);
+                !lists.is_empty() && lists.iter().all(|(_, list)| is_list_of_maps(list))
+            };
+            // Lists of records below two keys: none of the outer ones is left out.
+            if entries.len() > 1 && values().all(holds_lists) {
+                let lists = || values().flat_map(entries_of);
+                let inner = || lists().flat_map(|(_, list)| items_of(list));
+                let star = if path.is_empty() { "*.*[]".to_owned() } else { format!("{path}.*.*[]") };
+                let is_same = name_the_same(&lists().map(|(_, list)| list).collect::<Vec<_>>());
+                let are_attempts = lists().all(|(key, _)| is_attempt(key));
+                let run = is_same.then(|| if are_attempts { "^@key" } else { "^@key+@key" }.to_owned());
+                let count = if run.is_some() { lists().count() } else { 1 };
+                add(star, inner().take(RECORDS_MAX).collect(), true, (run, count), inner().count());
+            }
             if entries.len() > 1 && values().all(is_list_of_maps) {
                 let inner = || values().flat_map(items_of);
                 let star = if path.is_empty() { "*[]".to_owned() } else { format!("{path}.*[]") };
@@ -431,12 +455,12 @@ fn search<'v>(value: &'v Value, path: &str, run: Option<&str>, depth: usize, set
                 let lists = if run.is_some() { entries.len() } else { 1 };
                 add(star, inner().take(RECORDS_MAX).collect(), true, (run, lists), inner().count());
             }
-            let is_outcome = |(key, value): &(std::sync::Arc<str>, Value)| {
-                let is_texts =
-                    matches!(value, Value::List(items) if items.iter().all(|item| matches!(item, Value::Text(_))));
-                is_texts && is_share(&Value::Text(key.clone()))
+            let is_text = |item: &Value| matches!(item, Value::Text(_));
+            let is_texts = |value: &Value| matches!(value, Value::List(items) if items.iter().all(is_text));
+            let is_outcome = |(key, _): &&(std::sync::Arc<str>, Value)| {
+                is_share(&Value::from(key.trim_end_matches("ids").trim_end_matches(['_', ' '])))
             };
-            if entries.len() > 1 && entries.iter().all(is_outcome) {
+            if values().all(is_texts) && entries.iter().filter(is_outcome).count() > 1 {
                 let inner = || values().flat_map(items_of);
                 let star = if path.is_empty() { "*[]".to_owned() } else { format!("{path}.*[]") };
                 add(star, inner().take(RECORDS_MAX).collect(), true, (None, 1), inner().count());
@@ -790,10 +814,12 @@ fn id(leaves: &IndexMap<String, RecordLeaf<'_>>, set: &RecordSet<'_>) -> Option<
         let rank = match () {
             () if is_known && is_unique => 0,
             () if is_known && distinct.len() > 1 => 1,
+            // What each model was asked once names the sample, and not what is another in each row.
+            () if !is_unique && !is_key(path) && is_named_so(&name) && distinct.len() > 1 && with_keys(&[leaf]) => 1,
             () if is_unique && ends_in_id && !set.has_keys => 2,
             () if is_unique && set.size == 1 => continue,
             // What was tried is no sample.
-            () if is_unique && is_run && !set.has_keys => 9,
+            () if is_unique && (is_run || METRICS.iter().any(|known| plain(known) == name)) && !set.has_keys => 9,
             () if is_unique && !set.has_keys && is_named_so(&name) => 3,
             // Any text whose values differ names its record; a number may be a measurement.
             () if is_unique && !set.has_keys && is_text => 4,
@@ -850,7 +876,12 @@ struct ScoreLeaf {
 }
 
 /// Parts of the names of scores.
-const SOUNDS: [&str; 31] = [
+const SOUNDS: [&str; 36] = [
+    "ground",
+    "helpful",
+    "coheren",
+    "fluen",
+    "quality",
     "prefer",
     "score",
     "correct",
@@ -891,7 +922,25 @@ fn is_number_key(path: &str) -> bool {
 }
 
 /// Names of columns that count what others are a part of.
-const TOTALS: [&str; 9] = ["total", "n", "count", "num", "totalcount", "nsamples", "numsamples", "size", "ntotal"];
+const TOTALS: [&str; 17] = [
+    "total",
+    "n",
+    "count",
+    "num",
+    "totalcount",
+    "nsamples",
+    "numsamples",
+    "size",
+    "ntotal",
+    "attempts",
+    "numattempts",
+    "nattempts",
+    "trials",
+    "numtrials",
+    "ntrials",
+    "tries",
+    "numtries",
+];
 
 /// Names of columns that count what did not succeed, beside those that did.
 const RESTS: [&str; 9] =
@@ -922,6 +971,20 @@ const OTHERS: [&str; 22] = [
     "cost",
     "count",
 ];
+
+/// True for the name of a judge or another rater.
+fn is_rater(name: &str) -> bool {
+    RATERS.iter().any(|known| is_spelt_like(name, known))
+}
+
+/// True for a name that only figures have, which sum up samples: an error, or how many samples there were.
+fn is_of_figure(name: &str) -> bool {
+    const WORDS: [&str; 8] = ["stderr", "std", "stdev", "stddev", "sem", "variance", "ci", "confidenceinterval"];
+    let name_plain = plain(name);
+    TOTALS.contains(&name_plain.as_str())
+        || WORDS.contains(&name_plain.as_str())
+        || words_of(name).iter().any(|word| word == "stderr")
+}
 
 /// True for counts beside a column with their totals: such a row is a summary of samples, and no sample.
 fn is_count_of_total(leaf: &RecordLeaf<'_>, leaves: &IndexMap<String, RecordLeaf<'_>>) -> bool {
@@ -981,17 +1044,26 @@ fn scores(leaves: &IndexMap<String, RecordLeaf<'_>>, id: Option<&str>) -> Vec<Sc
             }
             // A status that is always the same says that the program ran.
             () if plain_name == "status" && distinct.len() == 1 && leaves.len() > 2 => continue,
+            // A word that names who judged is no judgement.
+            () if is_rater(name) && some().any(|value| matches!(value, Value::Text(_)) && !is_share(value)) => continue,
             () if is_count_of_total(leaf, leaves) || by_name == 2 && OTHERS.contains(&plain_name.as_str()) => continue,
             () if leaf.values.iter().all(|value| is_share(value)) => 0,
             () if by_name < 2 && leaf.values.iter().all(|value| is_number(value)) => 1,
             // A few words are labels that can be given numbers.
-            () if by_name < 2 && distinct.len() <= 8 && some().all(|value| matches!(value, Value::Text(_))) => 2,
+            () if by_name < 2 && distinct.len() <= 8 && some().all(|value| matches!(value, Value::Text(_))) => {
+                // In a list, words that are all different are names.
+                if leaf.has_list && leaf.values.len() > 2 && distinct.len() == leaf.values.len() {
+                    continue;
+                }
+                2
+            }
             () => continue,
         };
         let name = if plain_name.is_empty() { "score" } else { name };
         let rank = (by_name, by_value, leaf.has_list, leaf.depth);
         found.push(ScoreLeaf { path: path.clone(), name: name.to_owned(), rank });
     }
-    found.sort_by_key(|leaf| leaf.rank);
+    // Words whose numbers are not known come last, whatever they are called.
+    found.sort_by_key(|leaf| (leaf.rank.1 == 2, leaf.rank));
     found
 }

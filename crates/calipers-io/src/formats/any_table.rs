@@ -27,7 +27,7 @@ use indexmap::IndexMap;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, SeqAccess, Visitor};
 use std::collections::HashSet;
 use std::fmt;
-use std::io::{BufRead, Read};
+use std::io::{BufRead, Read, Seek, SeekFrom};
 use std::sync::Arc;
 
 /// How a table is read.
@@ -83,7 +83,11 @@ pub(super) fn read_parquet(
     if !has_id && !columns.names(|role| *role == ColumnRole::Id) && columns.records().is_none() {
         return Err(survey.with_all_of_parquet(file).unknown(source, "the table has no column `id` or `sample_id`"));
     }
-    survey.read(source, wanted, read)
+    // Lists are not among the first rows, and only messages need them.
+    survey.read(source, wanted, read).map_err(|error| match name_of_list(&error) {
+        Some(_) => survey.with_all_of_parquet(file).explain_lists(source, error),
+        None => error,
+    })
 }
 
 /// Reads a table with columns of these names and these first rows; nothing if none of them is an id.
@@ -219,6 +223,8 @@ fn is_measure_role(role: &ColumnRole) -> bool {
 pub(super) struct TableSurvey {
     columns: Vec<Arc<str>>,
     records: Vec<Value>,
+    /// The last records, where they are easily had: files that were put together may say more further down.
+    last: Vec<Value>,
     /// What was tried, as far as the maps around the records say it.
     around: Vec<FactPath>,
     /// The documents, if the records may be below a path.
@@ -258,12 +264,15 @@ impl TableSurvey {
             Some(path) => record_tree::first_records(&documents, path, SURVEYED),
             None => documents.iter().take(SURVEYED).cloned().collect(),
         };
+        let is_longer = documents.len() == SURVEYED && said.records().is_none() && !is_relaid;
+        let last = if is_longer { last_json(source).unwrap_or_default() } else { Vec::new() };
         let around = said.records().map(|path| record_tree::facts_around(&documents, path, SURVEYED));
         let columns = columns_of(records.iter());
         let doubled = Vec::new();
         Ok(Self {
             columns,
             records,
+            last,
             around: around.unwrap_or_default(),
             documents,
             is_whole: false,
@@ -301,6 +310,7 @@ impl TableSurvey {
         Self {
             columns,
             records,
+            last: Vec::new(),
             around: Vec::new(),
             documents: Vec::new(),
             is_whole: true,
@@ -461,12 +471,32 @@ impl TableSurvey {
             let name = printable(name);
             format!("`{name}` differs between records and weighs nothing: each record counts once")
         };
-        columns.iter().filter(is_free).filter(differ).map(note).collect()
+        let weights = columns.iter().filter(is_free).filter(differ).map(note);
+        let is_error = |name: &&&Arc<str>| known_names::names_error_of_figure(name);
+        let is_number = |name: &&&Arc<str>| {
+            let mut values = self.records.iter().filter_map(|record| record.get(name));
+            values.next().is_some_and(|first| amount(first).is_some())
+        };
+        let note = |name: &Arc<str>| {
+            let name = printable(name);
+            format!("`{name}` seems to be the error of a figure: each record counts as one sample, whatever it sums up")
+        };
+        let columns: Vec<&Arc<str>> = self.columns.iter().collect();
+        let figures = columns.iter().filter(is_error).filter(is_free).filter(is_number).map(|name| note(name));
+        weights.chain(figures.take(1)).collect()
     }
 
     /// The columns that may tell runs apart, and of which nothing is said.
     fn run_columns(&self, source: &Source) -> Vec<RunColumn> {
-        RunColumn::find(&self.columns, &self.records, &self.facts_outside(source), source.columns())
+        let records: Vec<Value> = self.records.iter().chain(&self.last).cloned().collect();
+        let mut found = RunColumn::find(&self.columns, &records, &self.facts_outside(source), source.columns());
+        // Files that were put together may name the model only further down.
+        if !self.is_whole && self.records.len() == SURVEYED {
+            let known: Vec<Arc<str>> = found.iter().map(|column| column.path.fact.clone()).collect();
+            let late = RunColumn::find_late(&self.columns, source.columns());
+            found.extend(late.into_iter().filter(|column| !known.contains(&column.path.fact)));
+        }
+        found
     }
 
     /// What was tried, as far as it is said around the records, or in the items of lists that are attempts.
@@ -634,7 +664,7 @@ impl TableSurvey {
         }
         let is_certain = |column: &RunColumn| match &first {
             Ok(runs) => runs.iter().any(|run| column.find_mixed(&run.samples).is_some()),
-            Err(_) => true,
+            Err(_) => !column.is_late,
         };
         let (mut splits, mut attempt_names) = (Vec::new(), Vec::new());
         for column in run_columns.iter().filter(|column| is_certain(column)) {
@@ -725,16 +755,19 @@ impl TableSurvey {
         Err(source.error(what).hint(hint).with_proposal(columns.written()))
     }
 
-    /// What to say about records whose `scores` is a list, where a map of scorers is expected: its items may be attempts.
+    /// What to say about records with a list of scores where one is expected, or a map of scorers: its items may be attempts, or
+    /// scores with names.
     fn explain_lists(&self, source: &Source, error: ReadError) -> ReadError {
-        let said = source.columns();
-        let is_list = |record: &Value| matches!(record.get("scores"), Some(Value::List(items)) if !items.is_empty());
-        let is_about = error.what().starts_with("`scores` is") && self.records.iter().any(is_list);
-        let mut columns = said.clone();
-        if !is_about || said.names(is_measure_role) || columns.set("score", "scores[]").is_err() {
-            return error;
+        let is_list = |name: &str| {
+            let mut values = self.records.iter().filter_map(|record| record.get(name));
+            values.any(|value| matches!(value, Value::List(items) if !items.is_empty()))
+        };
+        let is_free = !source.columns().names(is_measure_role) && !source.columns().is_trial();
+        let is_about = name_of_list(&error).is_some_and(is_list) && is_free;
+        match is_about.then(|| self.propose(source).1).flatten() {
+            Some(best) => error.advise("say what its items are", best.written()),
+            None => error,
         }
-        error.hint("if its items are attempts, say so").with_proposal(columns.written())
     }
 
     /// What is wrong with a first line that has no key of the lines after it: it is a header or a summary. What it says must
@@ -814,17 +847,7 @@ impl TableSurvey {
                 None => error.hint("put a line with names above it, such as `id,score`"),
             };
         }
-        let documents: Vec<Value> = if self.documents.is_empty() {
-            self.records.iter().cloned().map(propose::unfold_cells).collect()
-        } else {
-            self.documents.clone()
-        };
-        let proposals = propose::propose(&documents, said);
-        let works = |columns: &&Columns| {
-            let source = source.clone().with_columns((*columns).clone().for_trial());
-            read_proposed(&source).is_ok_and(|runs| runs.iter().any(has_measure))
-        };
-        let best = proposals.iter().find(works).map(|best| self.with_folder(source, best));
+        let (proposals, best) = self.propose(source);
         let best = best.as_ref();
         let second = self.second_header(source).filter(|_| said.is_empty());
         if best.is_none()
@@ -872,6 +895,22 @@ impl TableSurvey {
         }
     }
 
+    /// What could be said about the columns, and the first of it that works.
+    fn propose(&self, source: &Source) -> (Vec<Columns>, Option<Columns>) {
+        let documents: Vec<Value> = if self.documents.is_empty() {
+            self.records.iter().cloned().map(propose::unfold_cells).collect()
+        } else {
+            self.documents.clone()
+        };
+        let proposals = propose::propose(&documents, source.columns());
+        let works = |columns: &&Columns| {
+            let source = source.clone().with_columns((*columns).clone().for_trial());
+            read_proposed(&source).is_ok_and(|runs| runs.iter().any(has_measure))
+        };
+        let best = proposals.iter().find(works).map(|best| self.with_folder(source, best));
+        (proposals, best)
+    }
+
     /// The error for a table with two lines of names: below a line of models, one of metrics.
     fn second_header(&self, source: &Source) -> Option<ReadError> {
         let [Value::Map(first), rest @ ..] = &self.records[..] else { return None };
@@ -894,8 +933,9 @@ impl TableSurvey {
 
     /// The column that names what was tried, if each row is about another one.
     fn rows_of_runs(&self) -> Option<&Arc<str>> {
-        let is_run = |name: &&&Arc<str>| known_names::RUNS.iter().any(|run| known_names::is_spelt_like(name, run));
-        let runs = known_names::find(&self.columns, &known_names::RUNS);
+        let names = || known_names::RUNS.iter().chain(&known_names::METRICS);
+        let is_run = |name: &&&Arc<str>| names().any(|run| known_names::is_spelt_like(name, run));
+        let runs = known_names::find(&self.columns, &names().copied().collect::<Vec<_>>());
         let differ = |name: &&&Arc<str>| {
             let values = self.records.iter().filter_map(|record| record.get(name));
             let distinct: HashSet<String> = values.map(ToString::to_string).collect();
@@ -959,8 +999,17 @@ impl TableSurvey {
         if self.is_relaid {
             return TableReading::Tree(Box::new(RecordTree::of_relaid(columns, &self.columns, looked_at)));
         }
-        resolve(columns, &self.columns, looked_at)
+        let late = looked_at.iter().filter_map(|fact| fact.path.as_column()).cloned();
+        let known: Vec<Arc<str>> = self.columns.iter().cloned().chain(late.filter(|name| !self.has(name))).collect();
+        resolve(columns, &known, looked_at)
     }
+}
+
+/// The column that an error is about, if it holds a list where a score or a map of scorers is expected.
+fn name_of_list(error: &ReadError) -> Option<&'static str> {
+    let is_about =
+        |name: &&str| error.what().strip_prefix('`').is_some_and(|what| what.starts_with(&format!("{name}` is")));
+    ["scores", "correct", "passed"].into_iter().find(is_about).filter(|_| error.what().contains("(a list)"))
 }
 
 /// The error for a table whose names are further down.
@@ -1072,7 +1121,7 @@ fn joined_text(pair: &ColumnPair, record: &Value) -> Option<String> {
 fn note_models(mut runs: Vec<RecordedRun<Shards>>, columns: &[&RunColumn]) -> Vec<RecordedRun<Shards>> {
     if let [run] = &mut runs[..] {
         for column in columns.iter().filter(|column| column.has_several(&run.samples)) {
-            run.notes.push(several_values_note(column.path.short_name()));
+            run.notes.push(several_values_note(column.path.short_name(), &column.to_text()));
         }
     }
     runs
@@ -1086,7 +1135,7 @@ fn note_metrics(runs: &mut [RecordedRun<Shards>], columns: &[&Arc<str>]) {
             let values: HashSet<String> =
                 parts.flat_map(calipers_core::FactColumn::dictionary).map(ToString::to_string).collect();
             if values.len() > 1 {
-                run.notes.push(several_values_note(name));
+                run.notes.push(several_values_note(name, &quote(name)));
             }
         }
     }
@@ -1271,6 +1320,41 @@ fn first_json(source: &Source, has_lists: &mut bool) -> Result<Vec<Value>, ReadE
         }
     }
     Ok(documents)
+}
+
+/// The last records of a file with one per line. None if that is not what its end looks like.
+fn last_json(source: &Source) -> Option<Vec<Value>> {
+    const END: u64 = 64 << 10;
+    // A pipe can be read only once, and not from its end.
+    let path = source.as_path().filter(|path| path.is_file())?;
+    let mut file = std::fs::File::open(path).ok()?;
+    let start = file.metadata().ok()?.len().saturating_sub(END);
+    file.seek(SeekFrom::Start(start)).ok()?;
+    let mut end = Vec::new();
+    file.take(END).read_to_end(&mut end).ok()?;
+    let record = |line: &[u8]| serde_json::from_slice::<Json>(&json::standard(line)).ok().map(|Json(value)| value);
+    let records = |end: &[u8]| -> Option<Vec<Value>> {
+        // The first line may be a part of one.
+        let lines = end.split(|byte| *byte == b'\n').skip(1).map(json::line);
+        lines.filter(|line| !line.is_empty()).map(record).collect()
+    };
+    records(&end).or_else(|| {
+        // What is compressed has to be read up to its end.
+        let mut reader = source.open().ok()?;
+        end.clear();
+        loop {
+            let block = reader.fill_buf().ok()?;
+            if block.is_empty() {
+                return records(&end);
+            }
+            end.extend_from_slice(block);
+            let read = block.len();
+            reader.consume(read);
+            if end.len() > 4 * END as usize {
+                end.drain(..end.len() - END as usize);
+            }
+        }
+    })
 }
 
 /// The keys of some records, each once, in the order in which they first appear.

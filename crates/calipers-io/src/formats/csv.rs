@@ -375,8 +375,10 @@ impl<'s> CsvTable<'s> {
         let (mut repeated_headers, mut blank, mut above) = (0, None, None);
         while reader.read_byte_record(&mut row).map_err(broken)? {
             let (line, start) = row.position().map_or((0, 0), |position| (position.line(), position.byte() as usize));
-            // The position of a row is that of the blank lines above it.
-            above = above.or((!self.is_markdown && follows_blank_line(bytes, start)).then_some(line));
+            // The position of a row is that of the blank lines above it, or of the second byte of the line end before them.
+            let first_line = line + u64::from(is_half_line_end(bytes, start));
+            let line = line + leading_lines(bytes, start);
+            above = above.or((!self.is_markdown && follows_blank_line(bytes, start)).then_some(first_line));
             // Spreadsheets keep rows that were cleared.
             if row.iter().all(<[u8]>::is_empty) && row.len() > 1 {
                 above = above.or(Some(line));
@@ -391,7 +393,7 @@ impl<'s> CsvTable<'s> {
             let is_below_blank = above.is_some();
             blank = blank.or(above.take());
             if (is_below_blank || row.len() != width) && (holds_names(&row) || is_below_blank && row.len() < width) {
-                return Err(self.second_table(line + leading_lines(bytes, start), &row));
+                return Err(self.second_table(line, &row));
             }
             if row.len() != width {
                 let what = format!(
@@ -515,11 +517,14 @@ fn leading_lines(bytes: &[u8], start: usize) -> u64 {
     blank.filter(|byte| **byte == b'\n').count() as u64
 }
 
+/// True for the second byte of a line end that has two.
+fn is_half_line_end(bytes: &[u8], start: usize) -> bool {
+    start > 0 && bytes.get(start - 1) == Some(&b'\r') && bytes.get(start) == Some(&b'\n')
+}
+
 /// True when the row that begins here follows a blank line.
 fn follows_blank_line(bytes: &[u8], start: usize) -> bool {
-    // The end of the row before may have two bytes.
-    let is_half = start > 0 && bytes.get(start - 1) == Some(&b'\r') && bytes.get(start) == Some(&b'\n');
-    start > 0 && leading_lines(bytes, start + usize::from(is_half)) > 0
+    start > 0 && leading_lines(bytes, start + usize::from(is_half_line_end(bytes, start))) > 0
 }
 
 /// True for a row of names: no number and no outcome, and one of them is what columns are called.

@@ -204,6 +204,12 @@ impl Factor {
         if let Some(values) = crossed.first().filter(|_| crossed.len() == parts().count() && is_enough) {
             return Some((values.iter().map(ToString::to_string).collect(), true));
         }
+        // Subjects of different sizes, whose questions are all numbered from 1, are not crossed with samples.
+        let told_apart: Vec<_> = parts().filter_map(|part| part.find_told_apart(fact)).collect();
+        let are_names = !self.is_setting && !self.is_number && told_apart.len() == parts().count();
+        if let Some(values) = told_apart.first().filter(|_| are_names) {
+            return Some((values.iter().map(ToString::to_string).collect(), false));
+        }
         // What is known to be a setting matters wherever it differs.
         let mixed = |part: &Samples| {
             let others = part.other_values(fact);

@@ -37,6 +37,8 @@ pub(super) struct RecordTree {
     roles: ColumnRoles,
     /// The columns that a pair takes its values from.
     used: HashSet<Arc<str>>,
+    /// The columns that a path goes into.
+    entered: HashSet<Arc<str>>,
     has_id: bool,
     has_score: bool,
     has_list: bool,
@@ -166,10 +168,14 @@ impl RecordTree {
             let (name, path) = (fact.fact.to_string(), fact.path.clone());
             pairs.push(ColumnPair { name, target, path, further: Vec::new() });
         }
+        let enters = |path: &&ColumnPath| path.up == 0 && path.start == PathStart::Record && path.steps.len() > 1;
+        let paths = pairs.iter().flat_map(ColumnPair::paths).filter(enters);
+        let entered = paths.flat_map(ColumnPath::first_keys).cloned().collect();
         Self {
             has_id,
             has_score,
             said,
+            entered,
             has_list: pairs.iter().any(|pair| pair.path.has_list()),
             records: columns.records().cloned(),
             relaid: None,
@@ -253,6 +259,13 @@ impl RecordTree {
             let mut progress = TreeProgress { hits: vec![false; self.pairs.len()], ..TreeProgress::default() };
             let notes = documents(&mut |place, document| {
                 self.each_record(document, &mut |frames| {
+                    let opened = self.open_texts(frames);
+                    let mut changed = Vec::new();
+                    if let Some(record) = &opened {
+                        changed.extend_from_slice(frames);
+                        changed.last_mut().into_iter().for_each(|last: &mut RecordFrame<'_>| last.value = record);
+                    }
+                    let frames = if opened.is_some() { &changed } else { frames };
                     progress.records += 1;
                     let reading = RecordReading {
                         tree: self,
@@ -297,6 +310,23 @@ impl RecordTree {
                 descend(&path.steps, is_open, &mut vec![root], &mut |frames| each(frames))
             }
         }
+    }
+
+    /// The record with what its texts hold, where a path goes into one: a map may be written as a text in any table.
+    fn open_texts(&self, frames: &[RecordFrame<'_>]) -> Option<Value> {
+        let Value::Map(entries) = frames.last()?.value else { return None };
+        let is_closed = |(key, value): &(Arc<str>, Value)| {
+            self.entered.contains(key)
+                && matches!(value, Value::Text(text) if text.trim_start().starts_with(['{', '[']))
+        };
+        if self.entered.is_empty() || !entries.iter().any(is_closed) {
+            return None;
+        }
+        let open = |entry: &(Arc<str>, Value)| {
+            let (key, value) = entry.clone();
+            (key, if is_closed(entry) { native::unfold(value) } else { value })
+        };
+        Some(Value::Map(entries.iter().map(open).collect()))
     }
 
     /// What can be said when all records are there.

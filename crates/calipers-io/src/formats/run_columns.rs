@@ -5,7 +5,7 @@
 
 use super::fact_path::{FactPath, each_fact, fact_at};
 use super::native::ColumnRole;
-use crate::columns::known_names;
+use crate::columns::{known_names, quote};
 use crate::error::printable;
 use crate::{Columns, Projection};
 use calipers_core::{FactColumn, SampleId, Samples, Shards, Value};
@@ -16,6 +16,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RunColumn {
     pub(super) path: FactPath,
+    /// True when the first records do not have it: others may.
+    pub(super) is_late: bool,
 }
 
 impl RunColumn {
@@ -44,7 +46,15 @@ impl RunColumn {
         let mut ranked: Vec<(usize, FactPath)> = ranked.into_values().collect();
         // In the order of the names, of which the first are the most telling.
         ranked.sort_by_key(|(rank, _)| *rank);
-        ranked.into_iter().map(|(_, path)| Self { path }).collect()
+        ranked.into_iter().map(|(_, path)| Self { path, is_late: false }).collect()
+    }
+
+    /// Those with a well-known name that the first records do not have, and of which nothing is said.
+    pub(super) fn find_late(columns: &[Arc<str>], said: &Columns) -> Vec<Self> {
+        let is_new = |name: &&&str| !columns.iter().any(|column| known_names::is_spelt_like(column, name));
+        let names = known_names::RUNS.iter().filter(is_new).map(|name| Arc::from(*name));
+        let paths = names.map(|name: Arc<str>| FactPath::of_column(&name, name.clone()));
+        paths.filter(|path| !path.is_said(said)).map(|path| Self { path, is_late: true }).collect()
     }
 
     /// Its name among the metadata of samples.
@@ -117,8 +127,9 @@ impl RunColumn {
 /// run.
 pub(super) struct RunCheck {
     pub(super) fact: Arc<str>,
-    /// Its name in the note.
+    /// Its name in the note, and how it is written there.
     name: String,
+    written: String,
     /// True when it is asked for, and not only looked at.
     pub(super) is_wanted: bool,
     /// False when all is known of it, as long as no sample has several attempts.
@@ -145,18 +156,24 @@ impl RunCheck {
     pub(super) fn of_run(column: &RunColumn, wanted: &Projection, first: &[Value]) -> Self {
         let (fact, name) = (column.path.fact.clone(), column.path.short_name().to_owned());
         let are_several = column.path.path.as_column().is_some_and(|column| are_several_texts(column, first));
-        Self::new(fact, name, RunCheckKind::Run, wanted, are_several)
+        Self::new(fact, (name, column.to_text()), RunCheckKind::Run, wanted, are_several)
     }
 
     pub(super) fn of_metric(column: &Arc<str>, wanted: &Projection, first: &[Value]) -> Self {
         let are_several = are_several_texts(column, first);
-        Self::new(column.clone(), column.to_string(), RunCheckKind::Metric, wanted, are_several)
+        Self::new(column.clone(), (column.to_string(), quote(column)), RunCheckKind::Metric, wanted, are_several)
     }
 
-    fn new(fact: Arc<str>, name: String, kind: RunCheckKind, wanted: &Projection, are_several: bool) -> Self {
+    fn new(
+        fact: Arc<str>,
+        (name, written): (String, String),
+        kind: RunCheckKind,
+        wanted: &Projection,
+        are_several: bool,
+    ) -> Self {
         let is_wanted = wanted.has(&fact);
         let values = Mutex::new(DistinctValues { first: None, are_several });
-        Self { fact, name, is_wanted, is_read: is_wanted || !are_several, kind, values }
+        Self { fact, name, written, is_wanted, is_read: is_wanted || !are_several, kind, values }
     }
 
     /// Looks at a part of the table. False if the part may hold several runs, or there is something else to say about it.
@@ -190,7 +207,7 @@ impl RunCheck {
     /// What to say of the table, if all of it has passed.
     pub(super) fn note(self) -> Option<String> {
         let values = self.values.into_inner().unwrap_or_else(PoisonError::into_inner);
-        values.are_several.then(|| several_values_note(&self.name))
+        values.are_several.then(|| several_values_note(&self.name, &self.written))
     }
 }
 
@@ -204,9 +221,12 @@ fn are_several_texts(column: &str, first: &[Value]) -> bool {
     texts.next().is_some_and(|first| texts.any(|other| other != first))
 }
 
-/// Says of a run that a column has several values, which no sample tells apart.
-pub(super) fn several_values_note(name: &str) -> String {
-    format!("`{}` has several values, whose samples differ: all are one run here", printable(name))
+/// Says of a run that a column, which is written like this, has several values, which no sample tells apart.
+pub(super) fn several_values_note(name: &str, written: &str) -> String {
+    let (name, written) = (printable(name), printable(written));
+    format!(
+        "`{name}` has several values, whose samples differ: all are one run here, and `run={written}` tells them apart"
+    )
 }
 
 fn is_blank(value: &Value) -> bool {

@@ -280,7 +280,9 @@ fn wide_batch(ids: &[i64], models: &[&str]) -> RecordBatch {
 fn a_table_with_models_is_read_as_a_stream_as_long_as_no_sample_has_two() {
     let ids: Vec<i64> = (0..1000).collect();
     let several: Vec<&str> = ids.iter().map(|id| ["gpt", "claude"][(id / 100 % 2) as usize]).collect();
-    let note = "`model` has several values, whose samples differ: all are one run here".to_owned();
+    let note =
+        "`model` has several values, whose samples differ: all are one run here, and `run=model` tells them apart";
+    let note = note.to_owned();
     let in_both =
         |batch: &RecordBatch| [Source::bytes("t.parquet", parquet(batch)), Source::table("table", vec![batch.clone()])];
     for source in in_both(&wide_batch(&ids, &several)) {

@@ -1,0 +1,283 @@
+//! What is proposed for tables of tools and people: it works when it is typed, leaves nothing out, and takes no figure for a sample.
+
+use crate::program::calipers;
+use crate::strangers::{RIGHT, SEVEN, advice, at_once, check, is, list, records, rows, score, with_advice, word};
+use calipers_testing::{Scratch, text};
+use serde_json::json;
+
+const TWO: &[(f64, u64)] = &[(0.7, 10), (0.3, 10)];
+
+/// What is said about a file, with the words in one line.
+fn said(name: &str, content: impl AsRef<[u8]>) -> String {
+    let folder = Scratch::with(name, content);
+    let output = calipers().run_in(&folder, &["score", name]);
+    let said = text(&output.stdout) + &text(&output.stderr);
+    said.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn models_in_texts_that_hold_maps_are_told_apart() {
+    let both = |config: &dyn Fn(&str) -> serde_json::Value| -> String {
+        ["a", "b"]
+            .iter()
+            .map(|model| {
+                records(|id, right| {
+                    json!({"id": format!("q{id}"), "score": if *model == "a" { right } else { 1 - right }, "config": config(model)})
+                })
+            })
+            .collect()
+    };
+    check(vec![
+        at_once("text.jsonl", both(&|model| json!(format!("{{\"model\": \"{model}\"}}"))), TWO),
+        at_once("python.jsonl", both(&|model| json!(format!("{{'model': '{model}', 'seed': None}}"))), TWO),
+        at_once("map.jsonl", both(&|model| json!({"model": model})), TWO),
+    ]);
+    // A path that is typed goes into them too.
+    let answers = records(|id, right| json!({"id": id, "result": format!("{{\"correct\": {}}}", is(right))}));
+    let folder = Scratch::with("answers.jsonl", answers);
+    assert_eq!(score(&folder, "answers.jsonl", &["--columns", "score=result.correct"]), Ok(SEVEN.to_vec()));
+}
+
+#[test]
+fn lists_of_scores_with_names_are_scorers() {
+    let named = |right: u8| json!([{"name": "right", "value": right}, {"name": "tone", "value": 1}]);
+    check(vec![
+        with_advice(
+            "scores.jsonl",
+            records(|id, right| json!({"id": format!("q{id}"), "scores": named(right)})),
+            "id=id,score.*=scores[name].value",
+            SEVEN,
+        ),
+        with_advice(
+            "attempts.jsonl",
+            records(|id, right| json!({"id": format!("q{id}"), "scores": [right, right]})),
+            "id=id,score=scores[]",
+            SEVEN,
+        ),
+        // One grader with two measures is no pair of runs.
+        with_advice(
+            "graders.jsonl",
+            records(
+                |id, right| json!({"id": format!("i{id}"), "results": [{"name": "check", "passed": is(right), "score": right}]}),
+            ),
+            "id=id,score.*=results[name].passed",
+            SEVEN,
+        ),
+    ]);
+}
+
+#[test]
+fn measures_with_blanks_in_their_names_are_all_proposed() {
+    check(vec![with_advice(
+        "feedback.csv",
+        rows("record_id,input,Answer Relevance,Groundedness,latency", |id, right| format!("r{id},i{id},{right},1,2.5")),
+        "id=record_id,score.Answer_Relevance=Answer Relevance,score.Groundedness=Groundedness",
+        SEVEN,
+    )]);
+}
+
+#[test]
+fn who_judged_is_no_score_and_what_was_asked_is_the_sample() {
+    let judged = records(
+        |id, right| json!({"question_id": format!("q{id}"), "judge": "large", "winner": word(right, ["small", "big"])}),
+    );
+    let folder = Scratch::with("judged.jsonl", judged);
+    let error = score(&folder, "judged.jsonl", &[]).expect_err("no score is known");
+    assert_eq!(advice(&error)[1], "id=question_id,score=winner", "{error}");
+    let asked: String = ["a", "b"]
+        .iter()
+        .map(|model| {
+            records(|id, right| {
+                let right = if *model == "a" { right } else { 1 - right };
+                json!({"uuid": format!("{model}-{id}"), "question": format!("What is {id}?"), "model": model, "correct": is(right)})
+            })
+        })
+        .collect();
+    check(vec![with_advice("asked.jsonl", asked, "id=question,score=correct", TWO)]);
+}
+
+#[test]
+fn figures_are_no_samples() {
+    let said_of = said("metrics.csv", "metric,value,stderr\naccuracy,0.65,0.1\nf1,0.6,0.1\nbleu,30.1,1\n");
+    assert!(said_of.contains("each row is about a `metric`, not about a sample"), "{said_of}");
+    let said_of = said("metrics.json", json!({"metrics": {"accuracy": 0.65, "stderr": 0.1}}).to_string());
+    assert!(said_of.contains("none of them looks like the score of a sample"), "{said_of}");
+    let tasks = "task_name,accuracy,acc_stderr\nlaw,0.6,0.01\nart,0.2,0.02\nlogic,0.4,0.01\n";
+    let said_of = said("tasks.csv", tasks);
+    assert!(said_of.contains("`acc_stderr` seems to be the error of a figure: each record counts as one"), "{said_of}");
+    // A sample in a file of its own is still proposed.
+    let said_of = said("q7.json", json!({"passed": true, "elapsed": 1.2}).to_string());
+    assert!(said_of.contains("id=@stem,score=passed"), "{said_of}");
+}
+
+#[test]
+fn errors_beside_scores_below_a_key_do_not_hide_the_proposal() {
+    let broken = records(|id, right| match id {
+        0 => json!({"id": "q0", "result": null, "error": "timeout"}),
+        _ => json!({"id": format!("q{id}"), "result": {"score": right}, "error": null}),
+    });
+    check(vec![with_advice("broken.jsonl", broken, "id=id,score=result.score", &[(0.666667, 9)])]);
+    // A run without an attempt that ended says what went wrong with it.
+    let all = records(|id, _| json!({"id": format!("q{id}"), "error": "timeout"}));
+    let said_of = said("all.jsonl", all);
+    assert!(said_of.contains("10 errored"), "{said_of}");
+}
+
+#[test]
+fn words_that_are_no_outcome_are_not_proposed_as_failures() {
+    let table =
+        rows("id,score", |id, right| format!("q{id},{}", if id == 0 { "ERROR".into() } else { right.to_string() }));
+    let said_of = said("errors.csv", table);
+    let wanted =
+        "`--label 'ERROR=NUMBER'`, or score it C, I, P or N; where there was no outcome, leave the score empty";
+    assert!(said_of.contains(wanted), "{said_of}");
+    let quoted = rows("'id','score'", |id, right| format!("'q{id}','{right}'"));
+    let said_of = said("quoted.csv", quoted.replace("'id','score'", "id,score"));
+    assert!(said_of.contains("put the cells in double quotes or in none"), "{said_of}");
+}
+
+#[test]
+fn yes_and_no_may_be_letters() {
+    let letters = |words: [&'static str; 2]| rows("id,score", |id, right| format!("q{id},{}", word(right, words)));
+    check(vec![
+        at_once("large.csv", letters(["N", "Y"]), SEVEN),
+        at_once("small.csv", letters(["n", "y"]), SEVEN),
+        at_once("flag.csv", letters(["N", "Y"]).replacen("score", "correct", 1), SEVEN),
+    ]);
+    // Beside other letters they may mean something else.
+    let said_of = said("xy.csv", letters(["x", "y"]));
+    assert!(said_of.contains("`--label 'x=NUMBER' --label 'y=1'`; `y` counts as 1 by itself"), "{said_of}");
+}
+
+#[test]
+fn lines_of_a_table_are_counted_with_either_line_end() {
+    for end in ["\n", "\r\n"] {
+        let table = format!("{}q0,1,0\n", rows("id,epoch,score", |id, right| format!("q{id},1,{right}")));
+        let said_of = said("table.csv", table.replace('\n', end));
+        assert!(said_of.contains("(line 2) and `0` (line 12) in table.csv, line 12"), "{said_of}");
+        let said_of = said(
+            "blank.csv",
+            format!("{}\np0,1\n", rows("id,score", |id, right| format!("q{id},{right}"))).replace('\n', end),
+        );
+        assert!(said_of.contains("line 12 is blank"), "{said_of}");
+    }
+}
+
+#[test]
+fn a_note_on_several_models_says_how_to_tell_them_apart() {
+    let table = rows("id,model,score", |id, right| format!("q{id},m{},{right}", id % 2));
+    let said_of = said("models.csv", table);
+    assert!(
+        said_of.contains("whose samples differ: all are one run here, and `run=model` tells them apart"),
+        "{said_of}"
+    );
+}
+
+#[test]
+fn no_model_is_left_out_of_a_proposal() {
+    let questions =
+        |flip: bool| list(|id, right| json!({"id": format!("q{id}"), "score": if flip { 1 - right } else { right }}));
+    let by_seed = |flip: bool| json!({"seed1": questions(flip), "seed2": questions(flip)});
+    let by_prompt = |flip: bool| json!({"short": questions(flip), "long": questions(!flip)});
+    let answer = |right: u8| json!({"grade": word(right, ["B", "A"]), "ok": is(right)});
+    check(vec![
+        with_advice(
+            "seeds.json",
+            json!({"small": by_seed(false), "large": by_seed(true)}),
+            "records=*.*[],id=id,run=^@key,score=score",
+            TWO,
+        ),
+        with_advice(
+            "prompts.json",
+            json!({"small": by_prompt(false), "large": by_prompt(true)}),
+            "records=*.*[],id=id,run=^@key+@key,score=score",
+            &[(0.7, 10), (0.3, 10), (0.3, 10), (0.7, 10)],
+        ),
+        with_advice(
+            "responses.jsonl",
+            records(
+                |id, right| json!({"question": {"id": id}, "responses": {"small": answer(right), "large": answer(1 - right)}}),
+            ),
+            "id=question.id,score=responses.*.ok,run=*",
+            TWO,
+        ),
+        with_advice(
+            "flags.jsonl",
+            records(|id, right| json!({"id": id, "correct": [is(right), is(right)]})),
+            "id=id,score=correct[]",
+            SEVEN,
+        ),
+    ]);
+}
+
+#[test]
+fn names_below_outcomes_are_samples_and_counts_are_no_scores() {
+    let named = |wanted: u8| {
+        list(|id, _| json!(format!("q{id}")))
+            .as_array()
+            .cloned()
+            .unwrap_or_default()
+            .into_iter()
+            .zip(RIGHT)
+            .filter(|(_, right)| *right == wanted)
+            .map(|(id, _)| id)
+            .collect::<Vec<_>>()
+    };
+    let folder = Scratch::with("ids.json", json!({"correct_ids": named(1), "incorrect_ids": named(0)}).to_string());
+    let error = score(&folder, "ids.json", &[]).expect_err("the words are not known");
+    assert_eq!(advice(&error)[1], "records=*[],id=@value,score=@key", "{error}");
+    let flags =
+        ["--columns", "records=*[],id=@value,score=@key", "--label", "correct_ids=1", "--label", "incorrect_ids=0"];
+    assert_eq!(score(&folder, "ids.json", &flags), Ok(SEVEN.to_vec()));
+    for header in ["id,num_correct,num_attempts", "id,passes,attempts"] {
+        let said_of = said("counts.csv", rows(header, |id, right| format!("q{id},{},10", 7 * right)));
+        assert!(said_of.contains("none of them looks like the score of a sample"), "{said_of}");
+    }
+}
+
+#[test]
+fn ids_that_start_again_in_each_subject_are_noted() {
+    // Subjects of different sizes: most questions are not in all of them.
+    let subjects = [("law", 30), ("art", 40), ("logic", 20), ("physics", 50)];
+    let row = |(subject, count): (&str, usize)| -> String {
+        (0..count).map(|id| format!("{subject},{id},{}\n", RIGHT[id % 10])).collect()
+    };
+    let rows: String = subjects.into_iter().map(row).collect();
+    let said_of = said("subjects.csv", format!("subject,id,score\n{rows}"));
+    let note =
+        "samples have attempts with several values of `subject` (`law`, `art` …), which count as attempts of one run";
+    assert!(said_of.contains(note) && said_of.contains("`id=subject+id` makes them different samples"), "{said_of}");
+    // Answers differ too, and say nothing of what was tried.
+    let answers: String =
+        (0..60).map(|row| format!("q{},{},{}\n", row / 2, ["A", "B", "C"][row % 3 * (row / 7 % 2)], row % 2)).collect();
+    let said_of = said("answers.csv", format!("id,answer,score\n{answers}"));
+    assert!(!said_of.contains("note:"), "{said_of}");
+}
+
+#[test]
+fn models_that_are_named_only_further_down_are_not_pooled() {
+    let lines = |model: Option<&str>, flip: bool| -> String {
+        let record = |id: usize| {
+            let right = if flip { 1 - RIGHT[id % 10] } else { RIGHT[id % 10] };
+            let mut record = json!({"id": id, "score": right});
+            model.into_iter().for_each(|model| record["model"] = json!(model));
+            format!("{record}\n")
+        };
+        (0..150).map(record).collect()
+    };
+    let nested = |lines: String| {
+        lines
+            .replace("\"model\":\"a\"", "\"config\":{\"model\":\"a\"}")
+            .replace("\"model\":\"b\"", "\"config\":{\"model\":\"b\"}")
+    };
+    let folder = Scratch::with("joined.jsonl", lines(None, false) + &lines(Some("a"), false) + &lines(Some("b"), true));
+    let found = score(&folder, "joined.jsonl", &[]).expect("runs");
+    assert!(found.contains(&(0.7, 150)) && found.contains(&(0.3, 150)), "{found:?}");
+    folder.write("nested.jsonl", nested(folder.read("joined.jsonl")));
+    assert_eq!(score(&folder, "nested.jsonl", &[]), Ok(found));
+    let output = calipers().run_in(&folder, &["score", "nested.jsonl", "-m", "accuracy"]);
+    let shown = text(&output.stdout);
+    assert!(["1 nested.jsonl ", "2 a ", "3 b "].iter().all(|name| shown.contains(name)), "{shown}");
+    let said_of = said("partly.jsonl", lines(None, false) + &lines(Some("b"), true));
+    assert!(said_of.contains("150 samples with `model` in some attempts and not in others"), "{said_of}");
+}
