@@ -20,6 +20,7 @@ from maturin import (  # noqa: F401  (the hooks of PEP 517 and 660)
 )
 
 HERE = Path(__file__).resolve().parent.parent
+SCRIPTS = HERE / "data" / "scripts"
 PROGRAM = "calipers.exe" if sys.platform == "win32" else "calipers"
 
 
@@ -40,9 +41,8 @@ def _build_program():
 def _place_program():
     """Puts the command line where maturin finds it."""
     built = os.environ.get("CALIPERS_PROGRAM") or _build_program()
-    scripts = HERE / "data" / "scripts"
-    scripts.mkdir(parents=True, exist_ok=True)
-    program = scripts / PROGRAM
+    SCRIPTS.mkdir(parents=True, exist_ok=True)
+    program = SCRIPTS / PROGRAM
     program.unlink(missing_ok=True)
     shutil.copy2(built, program)
     if shutil.which("strip") and sys.platform != "win32":
@@ -55,6 +55,15 @@ def _prepare():
     # Builds for tests share their compiled dependencies with the tests of the main workspace.
     features = " --features shared" if _profile() == "dev" else ""
     os.environ["MATURIN_PEP517_ARGS"] = f"--profile {_profile()}{features}"
+
+
+def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
+    # Without this hook, pip would compile everything to learn the name and the version. maturin asks only that the folder is there.
+    SCRIPTS.mkdir(parents=True, exist_ok=True)
+    return maturin.prepare_metadata_for_build_wheel(metadata_directory, config_settings)
+
+
+prepare_metadata_for_build_editable = prepare_metadata_for_build_wheel
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
