@@ -10,7 +10,8 @@ use std::rc::Rc;
 
 /// The values of a quantile by unit.
 pub(super) struct QuantileUnits {
-    /// The samples of the values and of those that are missing, and the values as they came: what tells whether others are the same.
+    /// The samples of the values and of those that are missing, and the values as they came: what tells whether others are the
+    /// same.
     of: (Vec<u32>, Vec<f64>),
     /// The distinct values, in order.
     distinct: Vec<f64>,
@@ -23,8 +24,8 @@ struct UnitsOfOneSize {
     count: usize,
     known: usize,
     missing: usize,
-    /// The places of the values among the distinct ones: first those of the first attempts of all units, then of the second ones, and so on.
-    /// Attempts of many units are so counted by the same few instructions.
+    /// The places of the values among the distinct ones: first those of the first attempts of all units, then of the second ones,
+    /// and so on. Attempts of many units are so counted by the same few instructions.
     ranks: Vec<u32>,
 }
 
