@@ -279,7 +279,7 @@ const RADIX_MIN: usize = 2048;
 /// Sorts as [`f64::total_cmp`] does. Many values are sorted by their bytes, from the last to the first: each pass puts them in
 /// order by one byte and keeps the order of the passes before it. Measured times are whole numbers, or have few digits, and have
 /// equal bytes in most passes, which are then left out.
-fn sort_floats(values: &mut Vec<f64>) {
+fn sort_floats(values: &mut [f64]) {
     if values.len() < RADIX_MIN {
         values.sort_unstable_by(f64::total_cmp);
         return;

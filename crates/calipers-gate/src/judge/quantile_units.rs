@@ -42,6 +42,9 @@ impl UnitsOfOneSize {
     }
 }
 
+/// An attempt: its unit, and its value if it has one.
+type AttemptRow = (UnitKey, Option<f64>);
+
 /// What was grouped once for all gates of a judge: latencies have several quantiles, and a quantile several gates.
 pub(super) type KnownUnits = RefCell<Vec<Rc<QuantileUnits>>>;
 
@@ -50,7 +53,7 @@ impl QuantileUnits {
     pub(super) fn new(units: Units<'_>, samples: &[u32], values: &[f64], missing: &[u32]) -> Self {
         let keys = units.keys(samples.iter().chain(missing).copied());
         let known = values.iter().copied().map(Some).chain(missing.iter().map(|_| None));
-        let mut rows: Vec<(UnitKey, Option<f64>)> = keys.into_iter().zip(known).collect();
+        let mut rows: Vec<AttemptRow> = keys.into_iter().zip(known).collect();
         if !rows.is_sorted_by_key(|row| row.0) {
             rows.sort_by_key(|row| row.0);
         }
@@ -59,12 +62,12 @@ impl QuantileUnits {
             SortedValues::new(values.to_vec()).map_or_else(|_| Vec::new(), |sorted| sorted.as_slice().to_vec());
         distinct.dedup();
         let rank = |x: f64| distinct.partition_point(|known| *known < x) as u32;
-        let mut by_size: BTreeMap<(usize, usize), Vec<&[(UnitKey, Option<f64>)]>> = BTreeMap::new();
+        let mut by_size: BTreeMap<(usize, usize), Vec<&[AttemptRow]>> = BTreeMap::new();
         for unit in rows.chunk_by(|a, b| a.0 == b.0) {
             let known = unit.iter().filter(|row| row.1.is_some()).count();
             by_size.entry((known, unit.len() - known)).or_default().push(unit);
         }
-        let of_size = |((known, missing), units): ((usize, usize), Vec<&[(UnitKey, Option<f64>)]>)| {
+        let of_size = |((known, missing), units): ((usize, usize), Vec<&[AttemptRow]>)| {
             let mut ranks = vec![0; known * units.len()];
             for (place, unit) in units.iter().enumerate() {
                 for (attempt, x) in unit.iter().filter_map(|row| row.1).enumerate() {
