@@ -6,10 +6,12 @@
 //! freedom (Bell and McCaffrey 2002) of all of them. With units of size 1 that is
 //! [t with a little weight at both ends](crate::Moments::unit_interval).
 //!
-//! CR2 alone knows only what it has seen: where nearly all pass, failures gather in a few clusters, and most draws hold
-//! none of them. In forty clusters of 1 to 20 samples, of which 95 % pass with an intra-class correlation of 0.3, a 95 % interval by
-//! CR2 covers 86 % of the time, Korn and Graubard's with an effective number of samples 92 %, this one 99 %; where all pass, CR2 has
-//! no width at all. `cargo xtask calibrate` counts it in all designs that the documentation lists.
+//! The degrees of freedom are those of independent samples or of clusters whose samples are all alike, whichever are fewer.
+//!
+//! CR2 alone knows only what it has seen: where nearly all pass, failures gather in a few clusters, and most draws hold none of
+//! them. In forty clusters of 1 to 20 samples, of which 95 % pass with an intra-class correlation of 0.3, a 95 % interval by CR2
+//! covers 86 % of the time, Korn and Graubard's with an effective number of samples 92 %, this one 99 %; where all pass, CR2 has no
+//! width at all. `cargo xtask calibrate` counts it in all designs that the documentation lists.
 
 use crate::joined_difference::BoundedEstimate;
 use crate::mean::around;
@@ -86,7 +88,12 @@ fn around_ratio<I: Iterator<Item = (f64, f64, f64)>>(
     let square = |(y, m, times): (f64, f64, f64)| times * (y - centre * m).powi(2) / (1.0 - m / total);
     let stderr = sum_of(all().map(square)).sqrt() / total;
     let sizes: Vec<(f64, f64)> = all().map(|(_, m, times)| (m / total, times)).collect();
-    around(method, centre, Undefined::check_finite(stderr)?, satterthwaite(&sizes), confidence)
+    let mut df = satterthwaite(&sizes);
+    if method != Method::AdjustedT {
+        // Who says that samples go together must not be told that they are independent.
+        df = df.min(satterthwaite_of_clusters(&sizes).max(FEWEST_DF));
+    }
+    around(method, centre, Undefined::check_finite(stderr)?, df, confidence)
 }
 
 /// The interval of Σy / Σm over many units, on the sides where something limits what an unseen unit adds: the worst and the best
@@ -193,6 +200,28 @@ fn satterthwaite(sizes: &[(f64, f64)]) -> f64 {
     1.0 / sum_of(sizes.iter().map(|&(h, times)| times * (h * h + b(h) * (total - b(h)))))
 }
 
+/// The fewest degrees of freedom of clusters that are all alike. Where one of them has half of the samples, they have 1.1, for
+/// which t is 11; with 2 such intervals cover 99 % or more, and with those of independent samples (4.2) 94 %.
+const FEWEST_DF: f64 = 2.0;
+
+/// The same if the samples of a cluster are all alike: what a cluster adds then varies as the square of its size, and a few large
+/// ones decide how well the error is known.
+///
+/// With h shares of the total, c² = h²/(1 − h) and H = Σh², the variance is a quadratic form with G_ij = c_i c_j (1[i=j] − h_i −
+/// h_j + H), and its degrees of freedom are (tr G)²/ΣG². Working independence takes a hundred clusters of one and three of thirty
+/// for 13 degrees of freedom; with an intra-class correlation of 0.3 they are worth 3, and 95 % intervals covered 91 % of the time,
+/// 79 % with one of 0.9.
+fn satterthwaite_of_clusters(sizes: &[(f64, f64)]) -> f64 {
+    let sum = |of: &dyn Fn(f64) -> f64| sum_of(sizes.iter().map(|&(h, times)| times * of(h)));
+    let c2 = |h: f64| h * h / (1.0 - h);
+    let squares = sum(&|h| h * h);
+    let trace = sum(&|h| c2(h) * (1.0 - 2.0 * h + squares));
+    let own = sum(&|h| c2(h).powi(2) * ((1.0 - 2.0 * h + squares).powi(2) - (squares - 2.0 * h).powi(2)));
+    let (a, b, d) = (sum(&c2), sum(&|h| c2(h) * h), sum(&|h| c2(h) * h * h));
+    let all = a * a * squares * squares + 2.0 * a * d - 4.0 * squares * a * b + 2.0 * b * b;
+    trace * trace / (own + all)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -201,6 +230,37 @@ mod tests {
 
     fn level() -> Confidence {
         Confidence::two_sided(0.95).unwrap()
+    }
+
+    /// (tr G)²/ΣG² of G_ij = c_i c_j (1[i=j] − h_i − h_j + H), written out.
+    fn slow_satterthwaite_of_clusters(shares: &[f64]) -> f64 {
+        let squares: f64 = shares.iter().map(|h| h * h).sum();
+        let c = |h: f64| h / (1.0 - h).sqrt();
+        let g = |i: usize, j: usize| {
+            let same = f64::from(u8::from(i == j));
+            c(shares[i]) * c(shares[j]) * (same - shares[i] - shares[j] + squares)
+        };
+        let (mut trace, mut all) = (0.0, 0.0);
+        for i in 0..shares.len() {
+            trace += g(i, i);
+            all += (0..shares.len()).map(|j| g(i, j).powi(2)).sum::<f64>();
+        }
+        trace * trace / all
+    }
+
+    #[test]
+    fn clusters_that_are_alike_have_few_degrees_of_freedom() {
+        for sizes in [vec![5.0; 8], vec![40.0, 5.0, 5.0, 5.0, 5.0], [vec![30.0; 3], vec![1.0; 100]].concat()] {
+            let total: f64 = sizes.iter().sum();
+            let shares: Vec<f64> = sizes.iter().map(|m| m / total).collect();
+            let counted: Vec<(f64, f64)> = shares.iter().map(|&h| (h, 1.0)).collect();
+            let (ours, slow) = (satterthwaite_of_clusters(&counted), slow_satterthwaite_of_clusters(&shares));
+            assert!((ours / slow - 1.0).abs() < 1e-9, "{sizes:?}: {ours} {slow}");
+            assert!(ours <= satterthwaite(&counted) * (1.0 + 1e-9), "{sizes:?}: {ours}");
+        }
+        // Equal clusters have one less than there are, alike or not.
+        let even = vec![(0.125, 8.0)];
+        assert!((satterthwaite_of_clusters(&even) - 7.0).abs() < 1e-9);
     }
 
     #[test]

@@ -60,8 +60,8 @@ impl DoubleSample {
         Ok(self.counts()?.estimate())
     }
 
-    /// Its interval: the exact intervals of the strata's shares and Wilson's of their sizes, joined by the squares of
-    /// their reaches (MOVER, Donner and Zou 2012), or by their distributions where that reaches further (Fay, Proschan and Brittain 2015).
+    /// Its interval: the exact intervals of the strata's shares and Wilson's of their sizes, joined by the squares of their reaches
+    /// (MOVER, Donner and Zou 2012), or by their distributions where that reaches further (Fay, Proschan and Brittain 2015).
     ///
     /// An error of the variance's kind, ± t·s, knows nothing of a stratum in which all known truths are alike: with
     /// fifty truths and a good measurement it covers 59 % of the time where it says 95 %. Joined exact intervals cover
@@ -206,12 +206,12 @@ impl RealCounts {
 
 /// A lower bound of q·p₁ + (1 − q)·p₀ for a given q that holds for rare events too.
 ///
-/// Squares of reaches are right for errors that are spread like normal ones. Where a few successes are spread over both strata, each of
-/// them reaches down to nearly 0, and joined by their squares these reaches are too short: with fifty truths, a measurement that is guessed
-/// and a share of 2 %, 6.5 % of bounds at 95 % were above the truth. Here both shares get the distribution that Clopper and Pearson's bounds
-/// are the quantiles of, Beta(k, n − k + 1), and the bound is a quantile of their mixture (Fay, Proschan and Brittain 2015), for which we
-/// take the beta distribution with the same mean and variance. For strata that are alike this is Clopper and Pearson's bound of all
-/// truths together.
+/// Squares of reaches are right for errors that are spread like normal ones. Where a few successes are spread over both strata,
+/// each of them reaches down to nearly 0, and joined by their squares these reaches are too short: with fifty truths, a measurement
+/// that is guessed and a share of 2 %, 6.5 % of bounds at 95 % were above the truth. Here both shares get the distribution that
+/// Clopper and Pearson's bounds are the quantiles of, Beta(k, n − k + 1), and the bound is a quantile of their mixture (Fay,
+/// Proschan and Brittain 2015), for which we take the beta distribution with the same mean and variance. For strata that are alike
+/// this is Clopper and Pearson's bound of all truths together.
 fn lower_bound_of_mixture(share: f64, strata: [RealShare; 2], tail: f64) -> f64 {
     let (mut mean, mut variance) = (0.0, 0.0);
     for (RealShare { successes, trials }, weight) in strata.into_iter().zip([share, 1.0 - share]) {

@@ -4,9 +4,11 @@
 //! and never drops out. An infinite value may be anywhere where the answer does not rest on it: the
 //! median of `[1, 2, ∞]` is 2, its 95th percentile does not exist.
 
+use crate::adjusted_ratio::adjusted_ratio;
 use crate::cluster::estimate_clustered;
 use crate::sum::{ExactSum, sum};
 use crate::{AllowedRange, Confidence, Interval, Method, Quantity, Side, StatisticCaveat, Undefined, special};
+use std::collections::BTreeMap;
 
 /// The values of a quantile, collected in any order, by any number of shards.
 ///
@@ -197,8 +199,9 @@ impl SortedValues {
 
 /// The interval of a quantile when values of one cluster go together: latencies of tasks about one document.
 ///
-/// The share of values at or below the estimated quantile has a cluster-robust interval (CR2, Satterthwaite); its ends
-/// are turned back into quantiles (Woodruff 1952). A bound is `None` where the share's bound leaves (0, 1). With every
+/// The share of values at or below the estimated quantile has a cluster-robust interval with weight at both ends
+/// ([`adjusted_ratio`]); its ends are turned back into quantiles (Woodruff 1952). Without that weight, 95 % intervals of a 95th
+/// percentile of twelve clusters of 25 cover 92 % of the time. A bound is `None` where the share's bound leaves (0, 1). With every
 /// value in a separate cluster use [`SortedValues::order_interval`], which is exact. Undefined for one cluster.
 ///
 /// ```
@@ -218,12 +221,31 @@ pub fn clustered_interval(
     confidence: Confidence,
 ) -> Result<Interval, Undefined> {
     Undefined::check_lengths(Quantity::ValuesAndClusters, values.len(), clusters.len())?;
-    SortedValues::new(values.to_vec())?.repeated_interval(values, clusters, p, confidence)
+    let sorted = SortedValues::new(values.to_vec())?;
+    let quantile = sorted.linear(p)?;
+    let mut sums: BTreeMap<u32, (f64, f64)> = BTreeMap::new();
+    for (cluster, x) in clusters.iter().zip(values) {
+        let (below, size) = sums.entry(*cluster).or_default();
+        *below += f64::from(u8::from(*x <= quantile));
+        *size += 1.0;
+    }
+    let units: Vec<(f64, f64)> = sums.into_values().collect();
+    if units.len() < 2 {
+        return Err(Undefined::TooFew { what: Quantity::Clusters, need: 2, have: units.len() as u64 });
+    }
+    let sides = Confidence::two_sided(1.0 - 2.0 * confidence.tail())?;
+    let share = adjusted_ratio(&units, (0.0, 1.0), Method::AdjustedClusterT, sides)?;
+    let estimate = units.iter().map(|unit| unit.0).sum::<f64>() / values.len() as f64;
+    // The weight draws the share towards the middle, and p is where it is: it reaches as far to either side.
+    let below = share.lower.map_or(0.0, |lower| estimate - lower);
+    let reach = share.upper.map_or(below, |upper| below.max(upper - estimate));
+    let around = Interval { lower: Some(p - reach), upper: Some(p + reach), ..share };
+    Ok(sorted.turn_back(around, 0.0, confidence))
 }
 
 impl SortedValues {
-    /// The same when samples have several attempts each, which go together: CR2 and Satterthwaite's degrees of freedom, around the values in
-    /// order. `values` are the same as they came, and `samples` tells the sample of each.
+    /// The same when samples have several attempts each, which go together: CR2 and Satterthwaite's degrees of freedom, around the
+    /// values in order. `values` are the same as they came, and `samples` tells the sample of each.
     ///
     /// Undefined for one sample, and when the lists differ in length.
     pub fn repeated_interval(
@@ -240,8 +262,8 @@ impl SortedValues {
         Ok(self.turn_back(share, p - sum(&below) / below.len() as f64, confidence))
     }
 
-    /// From the interval of the share of values at or below a quantile to that of the quantile. It is laid about p itself: the share at the
-    /// estimate differs from it by less than a rank.
+    /// From the interval of the share of values at or below a quantile to that of the quantile. It is laid about p itself: the
+    /// share at the estimate differs from it by less than a rank.
     fn turn_back(&self, share: Interval, centre: f64, confidence: Confidence) -> Interval {
         let back = |end: Option<f64>| {
             let end = end? + centre;
@@ -254,10 +276,10 @@ impl SortedValues {
 /// Fewer values are sorted by comparing them.
 const RADIX_MIN: usize = 2048;
 
-/// Sorts as [`f64::total_cmp`] does. Many values are sorted by their bytes, from the last to the first: each pass puts them in order by one
-/// byte and keeps the order of the passes before it. Measured times are whole numbers, or have few digits, and have equal bytes in most
-/// passes, which are then left out.
-fn sort_floats(values: &mut Vec<f64>) {
+/// Sorts as [`f64::total_cmp`] does. Many values are sorted by their bytes, from the last to the first: each pass puts them in
+/// order by one byte and keeps the order of the passes before it. Measured times are whole numbers, or have few digits, and have
+/// equal bytes in most passes, which are then left out.
+fn sort_floats(values: &mut [f64]) {
     if values.len() < RADIX_MIN {
         values.sort_unstable_by(f64::total_cmp);
         return;

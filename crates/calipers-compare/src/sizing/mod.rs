@@ -585,7 +585,10 @@ fn mean_near_end(variance: f64) -> Option<f64> {
 
 /// How often runs disagree whose differences have this standard deviation around this mean.
 fn disagreement(sd: f64, delta: f64) -> Disagreement {
-    Disagreement { share: (sd * sd + delta * delta).min(1.0), delta }
+    let share = (sd * sd + delta * delta).min(1.0);
+    // Where runs disagree in one way only, rounding must not make the share smaller than the difference.
+    let is_rounded = (share - delta.abs()).abs() <= 1e-9 * delta.abs();
+    Disagreement { share: if is_rounded { delta.abs() } else { share }, delta }
 }
 
 /// The smallest number of samples that is enough, where more are never worse.

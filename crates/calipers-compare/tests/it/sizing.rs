@@ -333,3 +333,13 @@ fn nonsense_is_refused_with_a_way_out() {
     assert!(Spread::of_sd(f64::NAN).is_err() && Spread::of_rate(1.5).is_err());
     assert_eq!(Spread::of_rate(0.5).unwrap().with_within(0.4).unwrap().within, Some(0.1));
 }
+
+#[test]
+fn runs_that_disagree_in_one_way_only_can_be_planned_for() {
+    for (rate, difference) in [(0.95, 0.05), (0.9, 0.1), (0.7, 0.3)] {
+        let spread = Spread::of_rate(rate).unwrap();
+        let pairing = Some(Pairing::Disagreement(difference));
+        let plan = plan(&SizingQuestion { pairing, difference: Some(difference), ..question(spread) });
+        assert!(plan.paired.unwrap().samples.is_ok(), "{rate} {difference}");
+    }
+}

@@ -4,8 +4,8 @@
 
 use calipers_core::stats::special::normal_quantile;
 use calipers_core::{
-    Metric, Plan, Samples, ValueLimit, ValueLimits, accuracy, cost, latency_p50, mean, mean_of, pass_rate, precision,
-    recall, token_efficiency,
+    Metric, Plan, Samples, ValueLimit, ValueLimits, accuracy, cost, f1, latency_p50, latency_p95, mcc, mean, mean_of,
+    pass_rate, precision, recall, token_efficiency,
 };
 use calipers_testing::simulation::Draws;
 use std::fmt::Write;
@@ -115,6 +115,7 @@ fn shown_intervals_cover() {
     spending(&mut rows);
     clusters(&mut rows);
     fields(&mut rows);
+    strangers(&mut rows);
     publish(&rows);
 }
 
@@ -272,6 +273,98 @@ fn fields(rows: &mut Vec<Row>) {
             let limits = most.map(|most| ValueLimit { name: "latency_ms".into(), least: 0.0, most });
             let plan = plan(mean_of("latency_ms")).limits(ValueLimits::new(limits).unwrap());
             Design { figure: "mean of a field", name: format!("{law}, n = {n}"), plan, truth, draw: &draw }.run(rows);
+        }
+    }
+}
+
+/// Designs that are like none of the others.
+fn strangers(rows: &mut Vec<Row>) {
+    let designs: [(&str, Vec<usize>); 6] = [
+        ("one of 50 and 50 of 1", std::iter::repeat_n(1, 50).chain([50]).collect()),
+        ("100 of 1 and three of 30", std::iter::repeat_n(1, 100).chain([30; 3]).collect()),
+        ("200 of 1 and five of 8", std::iter::repeat_n(1, 200).chain([8; 5]).collect()),
+        ("30 pairs", vec![2; 30]),
+        ("100 of 3", vec![3; 100]),
+        ("12 of 25", vec![25; 12]),
+    ];
+    for (layout, sizes) in &designs {
+        for correlation in [0.3, 0.9] {
+            for truth in [0.5, 0.8, 0.95] {
+                let draw = |draws: &mut Draws| {
+                    let mut samples = Samples::new();
+                    for (cluster, &size) in sizes.iter().enumerate() {
+                        let share = own_share(draws, truth, correlation);
+                        for _ in 0..size {
+                            let id = samples.len() as i64;
+                            samples.push(id).metadata("document", cluster as i64).score("judge", draws.coin(share));
+                        }
+                    }
+                    samples
+                };
+                let name = format!("{layout}, correlation {correlation}, share {truth}");
+                let plan = plan(accuracy()).cluster(["document"]);
+                Design { figure: "accuracy in clusters", name, plan, truth, draw: &draw }.run(rows);
+            }
+        }
+        let normal = |draws: &mut Draws| {
+            let mut samples = Samples::new();
+            for (cluster, &size) in sizes.iter().enumerate() {
+                let own = 0.7f64.sqrt() * draws.normal();
+                for _ in 0..size {
+                    let (id, x) = (samples.len() as i64, own + 0.3f64.sqrt() * draws.normal());
+                    let row = samples.push(id).metadata("document", cluster as i64).score("judge", 10.0 + x);
+                    row.field("latency_ms", 1000.0 * x.exp()).field("grade", 1.0 / (1.0 + (-x).exp()));
+                }
+            }
+            samples
+        };
+        let of = |metric: Metric| plan(metric).cluster(["document"]);
+        for (figure, metric, truth) in [
+            ("mean in clusters", mean(), 10.0),
+            ("mean of grades in clusters", mean_of("grade"), 0.5),
+            ("median in clusters", latency_p50(), 1000.0),
+            ("p95 in clusters", latency_p95(), 1000.0 * normal_quantile(0.95).exp()),
+        ] {
+            let name = format!("{layout}, correlation 0.7");
+            Design { figure, name, plan: of(metric), truth, draw: &normal }.run(rows);
+        }
+    }
+    const STRANGE: [Law; 8] = [
+        ("half 0 or 1, the rest even", 0.5, |d| if d.unit() < 0.5 { d.coin(0.5) } else { d.unit() }),
+        ("0 or 1 in nine of ten", 0.77, |d| if d.unit() < 0.9 { d.coin(0.8) } else { d.unit() }),
+        ("a 20th power", 1.0 / 21.0, |d| d.unit().powi(20)),
+        ("0.001, one in 200 is 1", 0.005_995, |d| if d.unit() < 0.005 { 1.0 } else { 0.001 }),
+        ("0.999, one in 200 is 0", 0.994_005, |d| if d.unit() < 0.005 { 0.0 } else { 0.999 }),
+        ("0.5 and 0.51", 0.509, |d| if d.unit() < 0.1 { 0.5 } else { 0.51 }),
+        ("0.99, one in 40 is 0", 0.965_25, |d| if d.unit() < 0.025 { 0.0 } else { 0.99 }),
+        ("0.99, one in 300 is 0", 0.99 * 299.0 / 300.0, |d| if d.unit() < 1.0 / 300.0 { 0.0 } else { 0.99 }),
+    ];
+    for n in [10, 30, 100, 300, 1000] {
+        for (law, truth, one) in STRANGE {
+            let draw = |draws: &mut Draws| scores(n, || one(draws));
+            let name = format!("{law}, n = {n}");
+            Design { figure: "mean of grades", name, plan: plan(mean()), truth, draw: &draw }.run(rows);
+        }
+        let rare = |draws: &mut Draws| {
+            let mut samples = Samples::new();
+            for id in 0..n {
+                let actual = draws.coin(0.05) == 1.0;
+                let predicted = draws.coin(if actual { 0.8 } else { 0.02 }) == 1.0;
+                samples.push(id as i64).field("actual", actual).field("predicted", predicted);
+            }
+            samples
+        };
+        let (tp, fp, p): (f64, f64, f64) = (0.04, 0.019, 0.05);
+        let (fnn, tn) = (p - tp, 1.0 - p - fp);
+        let corr = (tp * tn - fp * fnn) / ((tp + fp) * (tp + fnn) * (tn + fp) * (tn + fnn)).sqrt();
+        for (figure, metric, truth) in [
+            ("precision", precision(true), tp / (tp + fp)),
+            ("recall", recall(true), 0.8),
+            ("f1", f1(true), 2.0 * tp / (2.0 * tp + fp + fnn)),
+            ("mcc", mcc(true), corr),
+        ] {
+            let name = format!("positive 0.05, n = {n}");
+            Design { figure, name, plan: plan(metric), truth, draw: &rare }.run(rows);
         }
     }
 }

@@ -10,7 +10,8 @@ use std::rc::Rc;
 
 /// The values of a quantile by unit.
 pub(super) struct QuantileUnits {
-    /// The samples of the values and of those that are missing, and the values as they came: what tells whether others are the same.
+    /// The samples of the values and of those that are missing, and the values as they came: what tells whether others are the
+    /// same.
     of: (Vec<u32>, Vec<f64>),
     /// The distinct values, in order.
     distinct: Vec<f64>,
@@ -23,8 +24,8 @@ struct UnitsOfOneSize {
     count: usize,
     known: usize,
     missing: usize,
-    /// The places of the values among the distinct ones: first those of the first attempts of all units, then of the second ones, and so on.
-    /// Attempts of many units are so counted by the same few instructions.
+    /// The places of the values among the distinct ones: first those of the first attempts of all units, then of the second ones,
+    /// and so on. Attempts of many units are so counted by the same few instructions.
     ranks: Vec<u32>,
 }
 
@@ -41,6 +42,9 @@ impl UnitsOfOneSize {
     }
 }
 
+/// An attempt: its unit, and its value if it has one.
+type AttemptRow = (UnitKey, Option<f64>);
+
 /// What was grouped once for all gates of a judge: latencies have several quantiles, and a quantile several gates.
 pub(super) type KnownUnits = RefCell<Vec<Rc<QuantileUnits>>>;
 
@@ -49,7 +53,7 @@ impl QuantileUnits {
     pub(super) fn new(units: Units<'_>, samples: &[u32], values: &[f64], missing: &[u32]) -> Self {
         let keys = units.keys(samples.iter().chain(missing).copied());
         let known = values.iter().copied().map(Some).chain(missing.iter().map(|_| None));
-        let mut rows: Vec<(UnitKey, Option<f64>)> = keys.into_iter().zip(known).collect();
+        let mut rows: Vec<AttemptRow> = keys.into_iter().zip(known).collect();
         if !rows.is_sorted_by_key(|row| row.0) {
             rows.sort_by_key(|row| row.0);
         }
@@ -58,12 +62,12 @@ impl QuantileUnits {
             SortedValues::new(values.to_vec()).map_or_else(|_| Vec::new(), |sorted| sorted.as_slice().to_vec());
         distinct.dedup();
         let rank = |x: f64| distinct.partition_point(|known| *known < x) as u32;
-        let mut by_size: BTreeMap<(usize, usize), Vec<&[(UnitKey, Option<f64>)]>> = BTreeMap::new();
+        let mut by_size: BTreeMap<(usize, usize), Vec<&[AttemptRow]>> = BTreeMap::new();
         for unit in rows.chunk_by(|a, b| a.0 == b.0) {
             let known = unit.iter().filter(|row| row.1.is_some()).count();
             by_size.entry((known, unit.len() - known)).or_default().push(unit);
         }
-        let of_size = |((known, missing), units): ((usize, usize), Vec<&[(UnitKey, Option<f64>)]>)| {
+        let of_size = |((known, missing), units): ((usize, usize), Vec<&[AttemptRow]>)| {
             let mut ranks = vec![0; known * units.len()];
             for (place, unit) in units.iter().enumerate() {
                 for (attempt, x) in unit.iter().filter_map(|row| row.1).enumerate() {

@@ -47,7 +47,7 @@ pub(super) struct ThresholdQuestion<'a> {
     pub(super) known_units: &'a KnownUnits,
     /// The samples that have a value although some of their attempts have none.
     pub(super) partly: &'a PartlyScored,
-    /// The test with missing values as they are before it passes, once it was asked for: the verdict rests on it, and so does the interval.
+    /// The test with missing values as they are before it passes, once it was asked for: verdict and interval rest on it.
     pub(super) worst: OnceCell<Result<BoundTest, Unbounded>>,
 }
 

@@ -4,6 +4,7 @@
 //! `docs/concepts/calibration.md` is rewritten. With `ONLY=mcc`, only rows of that gate are counted, and nothing is written.
 
 mod further;
+mod strangers;
 mod unusual;
 
 use crate::{gate_on, judged, judged_against, judged_at, policy};
@@ -162,8 +163,30 @@ fn gates_keep_their_level() {
         further::conditions,
         further::missing_attempts,
     ];
-    // Side by side, with seeds that do not depend on one another.
-    let rows: Vec<Row> = std::thread::scope(|scope| {
+    publish("gates", &count_side_by_side(families));
+}
+
+/// The same in designs that someone who knows none of the others would try.
+#[test]
+#[ignore = "slow: cargo xtask calibrate"]
+fn gates_keep_their_level_in_other_designs() {
+    publish(
+        "strangers",
+        &count_side_by_side([
+            strangers::layouts,
+            strangers::laws,
+            strangers::attempts,
+            strangers::weights,
+            strangers::amounts,
+            strangers::beside_others,
+            strangers::other_looks,
+        ]),
+    );
+}
+
+/// The rows of families, with seeds that do not depend on one another.
+fn count_side_by_side<const N: usize>(families: [fn(&mut Vec<Row>); N]) -> Vec<Row> {
+    std::thread::scope(|scope| {
         let measure = |family: fn(&mut Vec<Row>)| {
             let mut rows = Vec::new();
             family(&mut rows);
@@ -171,8 +194,7 @@ fn gates_keep_their_level() {
         };
         let running = families.map(|family| scope.spawn(move || measure(family)));
         running.into_iter().flat_map(|family| family.join().unwrap()).collect()
-    });
-    publish("gates", &rows);
+    })
 }
 
 /// Gates on a rate that a judge measures and labels of people correct, by how often the judge is right.
@@ -194,6 +216,7 @@ fn gates_on_judges_with_labels_keep_their_level() {
             corrected_looks(&mut rows, (labels, n), truth);
         }
     }
+    strangers::strange_judges(&mut rows);
     publish("judges", &rows);
 }
 
