@@ -235,10 +235,14 @@ impl<'t> PlainRows<'t> {
 
 /// The text of a cell without the quotes around it.
 fn cell_text(text: &str, start: usize, end: usize) -> Option<Cow<'_, str>> {
-    let cell = text.get(start..end)?;
-    let cell = cell.strip_suffix('\r').unwrap_or(cell);
-    let Some(quoted) = cell.strip_prefix('"') else { return Some(Cow::Borrowed(cell)) };
-    let inner = quoted.strip_suffix('"')?;
+    // Bytes are compared one by one here: comparing texts calls a function.
+    let bytes = text.as_bytes().get(start..end)?;
+    let length = bytes.len() - usize::from(bytes.last() == Some(&b'\r'));
+    if bytes.first() != Some(&b'"') {
+        return text.get(start..start + length).map(Cow::Borrowed);
+    }
+    let closing = length.checked_sub(1).filter(|closing| *closing > 0 && bytes[*closing] == b'"')?;
+    let inner = text.get(start + 1..start + closing)?;
     let has_pairs = memchr::memchr(b'"', inner.as_bytes()).is_some();
     Some(if has_pairs { Cow::Owned(inner.replace("\"\"", "\"")) } else { Cow::Borrowed(inner) })
 }
@@ -295,13 +299,16 @@ fn plain_fact(cell: &str) -> Option<PackedText> {
 
 /// A number without an exponent and with few digits.
 fn plain_number(text: &str) -> Option<Token<'static>> {
-    let (is_negative, digits) = text.strip_prefix('-').map_or((false, text), |digits| (true, digits));
+    let (is_negative, digits) = match text.as_bytes() {
+        [b'-', digits @ ..] => (true, digits),
+        digits => (false, digits),
+    };
     let (mut mantissa, mut point) = (0_i64, None);
     // As many digits make a whole number that a float holds exactly, and a division of it by a power of ten rounds once.
     if digits.len() > 16 {
         return None;
     }
-    for (place, byte) in digits.bytes().enumerate() {
+    for (place, &byte) in digits.iter().enumerate() {
         match byte {
             b'0'..=b'9' => mantissa = 10 * mantissa + i64::from(byte - b'0'),
             b'.' if point.is_none() => point = Some(place),

@@ -669,15 +669,16 @@ impl<'a> Lines<'a, '_, '_> {
         let start = self.at;
         let shape = self.skip_number()?;
         let text = &self.text[start..self.at];
+        let is_negative = text.as_bytes().first() == Some(&b'-');
         if !shape.is_whole {
             // Up to here the division is exact, and so is the result (Clinger 1990).
             if shape.digits <= 15 && shape.decimals <= 22 && !shape.has_exponent {
                 let number = shape.mantissa as f64 / TENS[shape.decimals];
-                return Some(Token::Float(if text.starts_with('-') { -number } else { number }));
+                return Some(Token::Float(if is_negative { -number } else { number }));
             }
         } else if shape.digits <= 18 && shape.mantissa > 0 {
             let number = shape.mantissa as i64;
-            return Some(Token::Int(if text.starts_with('-') { -number } else { number }));
+            return Some(Token::Int(if is_negative { -number } else { number }));
         } else if let Some(number) = text.parse::<i64>().ok().filter(|_| text != "-0") {
             return Some(Token::Int(number));
         }
