@@ -1,6 +1,7 @@
 //! The forms that a report can be written in, as data. The command line, its help and the tests follow from them.
 
 use crate::screen::Screen;
+use serde::Serialize;
 use serde_json::Value;
 use std::error::Error;
 
@@ -26,4 +27,13 @@ impl<R> Form<R> {
 /// A JSON document as it stands in a file.
 pub(crate) fn indent(document: &Value) -> String {
     format!("{document:#}\n")
+}
+
+/// A document as indented text, without a value in between.
+///
+/// # Panics
+///
+/// If a key is no text.
+pub(crate) fn indent_document(document: &impl Serialize) -> String {
+    serde_json::to_string_pretty(document).expect("the keys of a document are texts") + "\n"
 }

@@ -4,6 +4,7 @@ use crate::document::{
     CaveatDocument, DetailsDocument, EntriesDocument, EstimateDocument, IntervalDocument, LevelName, SampleIdDocument,
     SelectionDocument, ThresholdDocument, UnitDocument, caveat_documents, columns_document, schema_text, to_json,
 };
+use crate::form::indent_document;
 use crate::gate::reason_words::{gate_decision, gate_reason};
 use crate::gate::rule_words::gate_rule;
 use crate::outcome_words::shortcoming_sentence;
@@ -27,15 +28,20 @@ pub fn gate_json(report: &GateReport) -> Json {
     to_json(&GateDocument::from(report))
 }
 
+/// The same as text. It is written straight from the report: a million scenarios as values would take gigabytes.
+pub(super) fn gate_json_text(report: &GateReport) -> String {
+    indent_document(&GateDocument::from(report))
+}
+
 /// The schema of the JSON: JSON Schema 2020-12, with every property described.
 #[must_use]
 pub fn gate_schema() -> String {
-    schema_text::<GateDocument>("gate")
+    schema_text::<GateDocument<'_>>("gate")
 }
 
 /// What `calipers gate --json` prints: the verdict of a policy on a run, with everything that it rests on.
 #[derive(Serialize, JsonSchema)]
-struct GateDocument {
+struct GateDocument<'r> {
     /// The name and version of this schema.
     #[schemars(extend("const" = SCHEMA))]
     schema: &'static str,
@@ -82,15 +88,16 @@ struct GateDocument {
     /// The scenarios by outcome, and which ones are missing.
     coverage: CoverageDocument,
     /// Every scenario, in the order of the run.
-    scenarios: Vec<ScenarioDocument>,
+    #[schemars(with = "Vec<ScenarioDocument>")]
+    scenarios: ScenarioList<'r>,
     /// Where all this comes from.
     provenance: GateProvenanceDocument,
     /// What to know about the run as a whole; what belongs to a figure is listed with it.
     caveats: Vec<CaveatDocument>,
 }
 
-impl From<&GateReport> for GateDocument {
-    fn from(report: &GateReport) -> Self {
+impl<'r> From<&'r GateReport> for GateDocument<'r> {
+    fn from(report: &'r GateReport) -> Self {
         let (mode, confidence) = match report.mode {
             Mode::Point => (ModeName::Point, None),
             Mode::Confidence(level) => (ModeName::Confidence, Some(level)),
@@ -124,7 +131,7 @@ impl From<&GateReport> for GateDocument {
             composite: report.composites.iter().map(CompositeDocument::from).collect(),
             baseline: report.baseline.as_ref().map(BaselineComparisonDocument::from),
             coverage: CoverageDocument::from(&report.coverage),
-            scenarios: report.scenarios.iter().map(ScenarioDocument::from).collect(),
+            scenarios: ScenarioList(&report.scenarios),
             provenance: GateProvenanceDocument::from(&report.provenance),
             caveats: caveat_documents(&report.caveats),
         }
@@ -606,6 +613,15 @@ impl From<&Coverage> for CoverageDocument {
             unexpected: coverage.unexpected.clone(),
             flaky: counts.flaky,
         }
+    }
+}
+
+/// Scenarios, of which each is a document only while it is written.
+struct ScenarioList<'r>(&'r [ScenarioResult]);
+
+impl Serialize for ScenarioList<'_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(ScenarioDocument::from))
     }
 }
 

@@ -20,12 +20,12 @@ pub use reason_words::{gate_decision, gate_reason};
 pub use rule_words::gate_rule;
 pub use text::gate_text;
 
-use crate::form::{Form, indent};
+use crate::form::Form;
 use calipers_gate::GateReport;
 
 /// The forms of a verdict.
 pub const GATE_FORMS: &[Form<GateReport>] = &[
-    Form { names: &["json"], render: |report, _| Ok(indent(&gate_json(report))) },
+    Form { names: &["json"], render: |report, _| Ok(json::gate_json_text(report)) },
     Form { names: &["markdown", "md"], render: |report, _| Ok(gate_markdown(report)) },
     Form { names: &["junit", "xml"], render: |report, _| Ok(gate_junit(report)?) },
     Form { names: &["text", "txt"], render: |report, screen| Ok(gate_text(report, screen)) },
