@@ -1,6 +1,6 @@
 use super::reports::{HOSTILE, all, failing, hostile, large, nothing, small, undecided};
 use super::snapshot;
-use calipers_render::{gate_json, gate_schema};
+use calipers_render::{Form, GATE_FORMS, Screen, gate_json, gate_schema};
 use calipers_testing::ROOT;
 use serde_json::{Value, json};
 
@@ -35,6 +35,9 @@ fn every_verdict_keeps_to_the_schema() {
         keeps(&json, name);
         let again: Value = serde_json::from_str(&json.to_string()).unwrap();
         assert_eq!(again, json, "{name}");
+        // The text is written without values in between.
+        let form = Form::find(GATE_FORMS, "json").unwrap();
+        assert_eq!((form.render)(&report, Screen::PLAIN).unwrap(), format!("{json:#}\n"), "{name}");
     }
 }
 
