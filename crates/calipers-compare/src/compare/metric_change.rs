@@ -444,7 +444,7 @@ impl MetricPair<'_> {
         let mut found = estimate_by_influence(found, moved, clusters.clone(), self.confidence(), seed);
         if found.p.is_none() && n > 1 {
             // All changed by one factor, which has no error; that all went the same way is still telling.
-            let [candidate, baseline] = [ours, theirs].map(|side| side.shares());
+            let [candidate, baseline] = [ours, theirs].map(SumSide::shares);
             found.p =
                 PairedValues::new(candidate, baseline, clusters).sign_flip(seed).map(|p| (p, TestMethod::SignFlip));
         }
