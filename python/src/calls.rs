@@ -2,10 +2,11 @@
 
 use crate::failure::Failure;
 use pyo3::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 /// How long a signal may wait.
@@ -43,7 +44,7 @@ fn wait_for<T: Send + 'static>(
     let (sender, receiver) = channel();
     let worker = std::thread::Builder::new().name("calipers".to_owned()).spawn(move || {
         // If the caller is gone, the answer is of no use.
-        let _ = sender.send(catch(work));
+        let _ = sender.send(in_this_process(work));
     });
     if let Err(error) = worker {
         return Err(Failure::bug(&format!("no thread could be started: {error}")).into_exception(py));
@@ -76,7 +77,41 @@ fn wait_for<T: Send + 'static>(
 
 /// Does work that may call Python code, such as custom metrics, in the thread of the caller.
 pub(crate) fn compute_here<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T, Failure> + Send) -> PyResult<T> {
-    py.detach(|| catch(work)).map_err(|failure| failure.into_exception(py))
+    py.detach(|| in_this_process(work)).map_err(|failure| failure.into_exception(py))
+}
+
+/// The process that has loaded the library.
+static FIRST_PROCESS: OnceLock<u32> = OnceLock::new();
+/// The threads of a process that was forked from it.
+static FORKED: Mutex<Option<(u32, Arc<ThreadPool>)>> = Mutex::new(None);
+
+/// Remembers this process as the one whose threads work is shared among.
+pub(crate) fn remember_process() {
+    FIRST_PROCESS.get_or_init(std::process::id);
+}
+
+/// Does work with threads of this process. One that was forked has none of the threads of its parent, and work that is shared among those
+/// would never end.
+fn in_this_process<T: Send>(work: impl FnOnce() -> Result<T, Failure> + Send) -> Result<T, Failure> {
+    let process = std::process::id();
+    if FIRST_PROCESS.get().is_none_or(|first| *first == process) {
+        return catch(work);
+    }
+    let pool = {
+        let mut forked = FORKED.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*forked {
+            Some((owner, pool)) if *owner == process => pool.clone(),
+            _ => {
+                let pool = ThreadPoolBuilder::new().build();
+                let pool = pool.map_err(|error| Failure::bug(&format!("no threads could be started: {error}")))?;
+                let pool = Arc::new(pool);
+                // Threads of a parent are not there to be ended.
+                std::mem::forget(forked.replace((process, pool.clone())));
+                pool
+            }
+        }
+    };
+    pool.install(|| catch(work))
 }
 
 /// Does quick work that holds Python. A panic in it, too, is an exception of ours.

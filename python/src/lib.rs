@@ -60,6 +60,7 @@ mod _core {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        calls::remember_process();
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -282,3 +282,31 @@ def test_exceptions_of_objects_that_lie_are_passed_on():
 
     with pytest.raises(calipers.CalipersError):
         calipers.score([1.0], metric=lambda scores: Odd())
+
+
+FORK = """
+    import os, sys, warnings
+    import calipers, numpy
+
+    warnings.simplefilter("ignore", DeprecationWarning)  # Newer Pythons warn of forks beside threads.
+    scores = numpy.arange(300_000) % 2.0  # So many are shared among threads.
+    half = lambda scores: sum(score.as_float() for score in scores) / len(scores)
+
+    def ask():
+        return [calipers.score(scores)["accuracy"].value, calipers.score(scores, metric=half)["half"].value]
+
+    half.__name__ = "half"
+    assert ask() == [0.5, 0.5]
+    for _ in range(2):  # The child has a child.
+        child = os.fork()
+        if child:
+            _, status = os.waitpid(child, 0)
+            sys.exit(os.waitstatus_to_exitcode(status))
+        assert ask() == [0.5, 0.5]
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
+def test_processes_that_are_forked_have_threads_of_their_own():
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(FORK)], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr

@@ -42,14 +42,22 @@ fn time_limit() -> Duration {
 }
 
 fn runtime() -> Result<&'static Runtime, StoreError> {
-    static RUNTIME: OnceLock<Result<Runtime, String>> = OnceLock::new();
+    static RUNTIME: OnceLock<(u32, Result<Runtime, String>)> = OnceLock::new();
     let build = || {
         let mut builder = tokio::runtime::Builder::new_multi_thread();
         builder.worker_threads(THREADS).thread_name("calipers-store").enable_all();
-        builder.build().map_err(|error| error.to_string())
+        (std::process::id(), builder.build().map_err(|error| error.to_string()))
     };
-    let built = RUNTIME.get_or_init(build).as_ref();
-    built.map_err(|error| StoreError::new(StoreFault::Server, format!("no threads can be started: {error}")))
+    let (process, built) = RUNTIME.get_or_init(build);
+    // A process that was forked has none of the threads of its parent, and would wait for them without end.
+    if *process != std::process::id() {
+        let what = "this process was forked from one that has read buckets, and cannot read them itself";
+        return Err(
+            StoreError::new(StoreFault::Server, what).with_hint("start processes with `spawn`, not with `fork`")
+        );
+    }
+    let none = |error| StoreError::new(StoreFault::Server, format!("no threads can be started: {error}"));
+    built.as_ref().map_err(none)
 }
 
 /// Runs work on the threads of the clients and waits for it. This may be called on any thread, of another runtime too.
