@@ -38,6 +38,24 @@ fn a_gate_on_another_scale_is_undecided_until_a_threshold_is_given() {
     assert_eq!(gate("mean.json", &[]).status.code(), Some(0));
 }
 
+/// The worst run of all looks like one with nothing but passes if 4 is read as 4 %.
+#[test]
+fn scores_that_are_all_one_of_five_do_not_reach_four() {
+    let folder = judged();
+    let line = |id: usize| format!("{{\"id\": {id}, \"category\": \"adversarial\", \"scores\": {{\"judge\": 1}}}}\n");
+    folder.write("results.jsonl", (0..40).map(line).collect::<String>());
+    let report = json(&folder, &["gate", "results.jsonl", "--policy", "four.json"]);
+    assert_eq!((&report["verdict"], &report["gates"][0]["estimate"]), (&"fail".into(), &0.0.into()));
+    // A percentage is one where it is written as such, or cannot be anything else.
+    for threshold in ["\"80%\"", "80", "0.8"] {
+        let policy =
+            format!("{{\"pass_threshold\": {threshold}, \"thresholds\": {{\"blocking\": {{\"safety_rate\": 100}}}}}}");
+        folder.write("share.json", policy);
+        let report = json(&folder, &["gate", "results.jsonl", "--policy", "share.json"]);
+        assert_eq!(report["gates"][0]["estimate"], 1.0, "{threshold}");
+    }
+}
+
 #[test]
 fn scoring_and_checking_a_policy_say_that_a_threshold_is_missing() {
     let folder = judged();

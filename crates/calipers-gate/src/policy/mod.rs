@@ -88,12 +88,17 @@ pub struct Policy {
     pub keys: Vec<Spanned<String>>,
 }
 
+/// The top of the scales that scores are usually on. A larger pass threshold without a unit, such as 80, may be a percentage.
+const SCALE_MAX: f64 = 10.0;
+
 impl Policy {
     /// The pass threshold on the scale of these samples: a share, or the number as it is written where scores lie outside
-    /// [0, 1].
+    /// [0, 1]. A bare 4 is a score wherever scores lie: a run whose scores are all 1 of 5 looks like one of shares, and nothing
+    /// passes with a share of 4 %.
     #[must_use]
     pub fn pass_threshold_of(&self, samples: &Samples, context: &Context) -> Option<f64> {
-        if samples.is_outside_unit(&context.labels) { self.pass_score } else { self.pass_threshold }
+        let is_score = self.pass_score.is_some_and(|score| score > 1.0 && score <= SCALE_MAX);
+        if is_score || samples.is_outside_unit(&context.labels) { self.pass_score } else { self.pass_threshold }
     }
 
     /// The metrics that are asked for by an expression, not by a plain name.
