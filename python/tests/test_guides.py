@@ -68,5 +68,7 @@ def test_the_notebook_runs_and_shows_what_it_did(root, tmp_path):
 
 
 def shown(cell):
-    """The text of a cell's outputs."""
-    return [output.get("text") or output.get("data", {}).get("text/plain") for output in cell.get("outputs", [])]
+    """The text of a cell's outputs. What is printed may arrive in one piece or in several."""
+    outputs = cell.get("outputs", [])
+    printed = "".join(output["text"] for output in outputs if output["output_type"] == "stream")
+    return [printed, *(output["data"].get("text/plain") for output in outputs if "data" in output)]
