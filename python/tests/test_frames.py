@@ -1,7 +1,10 @@
 """Frames and arrays as people have them: every column gives its number, or an error that says what to do."""
 
+import collections
 import datetime
 import decimal
+import enum
+import types
 import uuid
 
 import pytest
@@ -224,3 +227,50 @@ def test_frames_of_odd_sizes_are_read():
     for _ in range(50):
         nested = [nested]
     assert figure(table([1, 0, 1, 1], nested=[nested] * 4)) == [(0.75, 4, 0)]
+
+
+class Difficulty(enum.Enum):
+    EASY = "easy"
+    HARD = 2
+
+
+def test_intervals_and_periods_of_pandas_are_texts():
+    cut = pandas.cut([1, 5, 6, 9], [0, 5, 10])
+    months = pandas.period_range("2026-01", periods=4, freq="M")
+    for column in (cut, cut.astype(object), months):
+        data = frame([1, 1, 0, 0], bin=column)
+        groups = calipers.score(data, metric='grouped(mean(), "bin")')
+        assert str(column[0]) in str(groups), groups
+    # The frame is left as it is.
+    data = frame([1, 1, 0, 0], bin=cut)
+    calipers.score(data, metric="accuracy")
+    assert str(data["bin"].dtype) == "category"
+
+
+def test_ids_of_any_kind_are_texts():
+    ids = [uuid.UUID(int=place) for place in range(4)]
+    for data in (frame([1, 1, 0, 0]).assign(id=ids), [{"id": one, "score": 1} for one in ids]):
+        assert calipers.score(data, metric="accuracy")["accuracy"].n == 4
+    data = [{"id": 1, "score": 1, "difficulty": Difficulty.EASY}, {"id": 2, "score": 0, "difficulty": Difficulty.HARD}]
+    assert calipers.score(data, metric="accuracy", where={"difficulty": "easy"})["accuracy"].value == 1
+    assert calipers.score(data, metric="accuracy", where={"difficulty": 2})["accuracy"].value == 0
+
+
+def test_any_mapping_is_a_record_or_a_table():
+    record = types.MappingProxyType({"id": 1, "score": 1, "facts": types.MappingProxyType({"kind": "a"})})
+    chained = collections.ChainMap({"score": 0}, {"id": 2})
+    assert calipers.score([record, chained], metric="accuracy")["accuracy"].value == 0.5
+    columns = types.MappingProxyType({"id": [1, 2], "score": [1, 1]})
+    assert calipers.score(columns, metric="accuracy")["accuracy"].value == 1
+
+
+def test_wrong_options_name_what_to_write():
+    data = frame([1, 1, 0, 0])
+    with pytest.raises(TypeError, match="grouped"):
+        calipers.score(data, by="category")
+    with pytest.raises(calipers.UsageError, match="one column as the `score`") as error:
+        calipers.score(data, columns={"score": ["judge", "exact"]})
+    assert '{"score.judge": "judge"}' in str(error.value)
+    with pytest.raises(calipers.UsageError, match="tuples"):
+        calipers.score([(1, 0.5), (2, 1.0)])
+    assert "90 %" in str(calipers.score(data, metric="accuracy", level=numpy.float32(0.9)))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 
 from . import _core
 from ._errors import CalipersError, DataError, UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
     from typing import Any, Protocol, Union
 
     class ArrowStream(Protocol):
@@ -56,7 +57,7 @@ def sources(data: Data, name: str = "data") -> list[_core.Source]:
         return [_numpy(data, name)]
     if hasattr(data, "read"):
         return [_open_file(data, name)]
-    if isinstance(data, dict):
+    if isinstance(data, Mapping):
         return [_columns({str(key): column for key, column in data.items()}, name)]
     if isinstance(data, (list, tuple)):
         return _list(data, name)
@@ -105,7 +106,7 @@ def _list(items: Sequence[Any], name: str) -> list[_core.Source]:
         place = is_record.index(False)
         what = f"record {place + 1} is a `{type(items[place]).__name__}`, and others are dicts"
         raise DataError(what, place=f"in {name}", hint="make every record a dict, or leave it out")
-    if all(isinstance(item, tuple) and len(item) > 1 and isinstance(item[0], str) for item in items):
+    if all(isinstance(item, tuple) and len(item) > 1 for item in items):
         hint = 'name their parts: `[{"id": id, "score": score} for id, score in pairs]`'
         raise UsageError("tuples do not say what their parts are", place=f"in {name}", hint=hint)
     return [_scores(items, name)]
@@ -119,7 +120,7 @@ def _record(item: Any) -> Any:
         return {name: getattr(item, name) for name in item.__dataclass_fields__}
     if hasattr(item, "model_dump") and not isinstance(item, type):
         return item.model_dump()  # An object of pydantic.
-    return item
+    return dict(item) if isinstance(item, Mapping) and not isinstance(item, dict) else item
 
 
 def _is_path(item: str | os.PathLike[str]) -> bool:
@@ -170,6 +171,12 @@ def _plain(value: Any) -> Any:
     kind = type(value).__name__
     if kind in ("NAType", "NaTType") or (kind == "datetime64" and str(value) == "NaT"):
         return None
+    if kind == "UUID" or kind == "Interval" or isinstance(value, os.PathLike):
+        return str(value)
+    if _is_from(value, "enum"):
+        return value.value
+    if isinstance(value, Mapping):
+        return dict(value)
     if kind == "timedelta64":
         return float(value / type(value)(1, "ms"))
     if kind == "datetime64":
@@ -289,6 +296,7 @@ def _pandas(data: Any, name: str) -> _core.Source:
     if data.ndim > 1 and not data.columns.is_unique:
         twice = data.columns[data.columns.duplicated()][0]
         raise DataError(f"two columns are called `{twice}`", place=f"in {name}", hint="rename one of them, or leave it out")
+    data = _with_texts(data)
     if hasattr(data, "__arrow_c_stream__") and row_names is None:
         try:
             return _core.Source.arrow(name, data)
@@ -302,6 +310,27 @@ def _pandas(data: Any, name: str) -> _core.Source:
     if any(label is not None for label in data.index.names):
         data = data.reset_index()
     return _columns({str(label): _cells(data[label]) for label in data.columns}, name)
+
+
+def _with_texts(data: Any) -> Any:
+    """The same frame or series, with texts in place of the intervals that `pandas.cut` makes and of periods: Arrow has no form for them."""
+
+    def has_form(column: Any) -> bool:
+        kinds = (column.dtype, getattr(getattr(column.dtype, "categories", None), "dtype", None))
+        return not any(type(kind).__name__ in ("IntervalDtype", "PeriodDtype") for kind in kinds)
+
+    def texts(column: Any) -> Any:
+        return column.astype(object).map(str, na_action="ignore")
+
+    if data.ndim == 1:
+        return data if not hasattr(data, "map") or has_form(data) else texts(data)
+    others = [label for label in data.columns if not has_form(data[label])]
+    if not others:
+        return data
+    data = data.copy(deep=False)
+    for label in others:
+        data[label] = texts(data[label])
+    return data
 
 
 def _row_names(series: Any) -> list[Any] | None:

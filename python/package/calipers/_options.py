@@ -146,6 +146,11 @@ def column_choices(given: Columns) -> list[str | tuple[str, str]]:
     if given is None or isinstance(given, str):
         return list(strings(given))
     if hasattr(given, "items"):
+        for name, column in given.items():
+            if not isinstance(column, str) and hasattr(column, "__iter__"):
+                one = next(iter(column), "judge")
+                hint = f'name each of them, as in `{{"{name}.{one}": "{one}"}}`' if name == "score" else "name one column"
+                raise UsageError(f"`columns` takes one column as the `{name}`, and not a `{type(column).__name__}`", hint=hint)
         return [(str(name), str(column)) for name, column in given.items()]
     return list(strings(given))
 
@@ -206,6 +211,8 @@ def _similar(question: str, name: str) -> str:
     from . import _questions
 
     known = inspect.signature(getattr(_questions, question)).parameters
+    if name in ("by", "group", "groups", "groupby", "group_by") and "metric" in known:
+        return "; groups are a metric, such as `metric='grouped(mean(), \"category\")'`"
     found = difflib.get_close_matches(name, known, n=1)
     return f"; did you mean `{found[0]}`?" if found else ""
 
@@ -213,7 +220,8 @@ def _similar(question: str, name: str) -> str:
 def _number(option: str, given: Any, hint: str) -> float:
     if isinstance(given, (str, bytes)) or not hasattr(given, "__float__"):
         raise UsageError(f"`{option}` is no number: `{given!r}`", hint=hint)
-    return float(given)
+    # A short number of numpy means what it shows: the nearest float of 0.9 in half the bits is another number.
+    return float(str(given)) if type(given).__name__ in ("float32", "float16") else float(given)
 
 
 def _labels(given: Label) -> list[tuple[str, float]]:

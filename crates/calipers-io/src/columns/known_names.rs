@@ -65,6 +65,9 @@ pub(crate) const SCORES: [&str; 22] = [
 pub(crate) const ATTEMPTS: [&str; 9] =
     ["trial", "trial_idx", "attempt", "attempt_idx", "repeat", "iteration", "sample_idx", "rollout", "rollout_idx"];
 
+/// The attempt, and never how many there were, or how long one took.
+pub(crate) const PLAIN_ATTEMPTS: [&str; 6] = ["trial", "trial_idx", "attempt", "attempt_idx", "rollout", "rollout_idx"];
+
 /// The run: what was tried. The most telling come first.
 pub(crate) const RUNS: [&str; 39] = [
     "model",
@@ -369,6 +372,12 @@ pub(crate) fn names_failure(name: &str) -> bool {
     let is_name = |c: char| !c.is_alphanumeric() && c != '_';
     let last = name.rsplit(is_name).find(|part| !part.is_empty()).unwrap_or(name);
     words_of(last).last().is_some_and(|word| WORDS.contains(&word.as_str()))
+}
+
+/// True for a column with tags.
+pub(crate) fn is_tags(name: &str) -> bool {
+    const NAMES: [&str; 4] = ["tags", "tag", "labels", "keywords"];
+    NAMES.iter().any(|known| is_spelt_like(name, known))
 }
 
 /// True for a column with places in a list.

@@ -10,6 +10,7 @@ use super::native::ColumnRole;
 use super::parquet::BoundedFile;
 use super::record_tree::{self, RecordTree};
 use super::run_columns::{RunCheck, RunColumn, several_values_note};
+use super::run_tags::RunTags;
 use super::{
     Format, StreamedTable, arrow_rows, arrow_stream, csv, json_layouts, native, parquet, score_labels, summary_record,
 };
@@ -131,7 +132,7 @@ pub(super) struct StreamableTable {
     has_factors: bool,
     /// The columns that may tell runs apart, or the metrics that scores are by.
     checks: Vec<RunCheck>,
-    notes_on_counts: Vec<String>,
+    notes_on_columns: Vec<String>,
 }
 
 impl StreamableTable {
@@ -153,7 +154,7 @@ impl StreamableTable {
 
     /// What is known of the table when all parts have passed.
     pub(super) fn finish(self) -> StreamedTable {
-        let notes = self.checks.into_iter().filter_map(RunCheck::note).chain(self.notes_on_counts);
+        let notes = self.checks.into_iter().filter_map(RunCheck::note).chain(self.notes_on_columns);
         StreamedTable { columns: self.roles.shown, notes: notes.collect() }
     }
 }
@@ -348,11 +349,11 @@ impl TableSurvey {
         let checks: Vec<RunCheck> = runs.chain(metrics).collect();
         let read = checks.iter().filter(|check| check.is_read);
         let wanted = wanted.clone().and_if_there(read.map(|check| check.fact.to_string()));
-        let notes_on_counts = self.notes_on_counts(source);
+        let notes_on_columns = self.notes_on_columns(source);
         match self.resolve(&columns, &[]) {
             TableReading::Flat(roles) if !roles.has_runs() && factors.likely.is_empty() => {
                 let has_factors = !factors.possible.is_empty();
-                Ok(Some(StreamableTable { roles, wanted, has_factors, checks, notes_on_counts }))
+                Ok(Some(StreamableTable { roles, wanted, has_factors, checks, notes_on_columns }))
             }
             _ => Ok(None),
         }
@@ -411,9 +412,13 @@ impl TableSurvey {
         }
         let is_other_table = !columns.is_empty() && !has_own_id;
         let has_epoch = self.has("epoch") || said.names(|role| *role == ColumnRole::Epoch);
-        if is_other_table
-            && !has_epoch
-            && let [one] = find(&known_names::ATTEMPTS)[..]
+        // A number in a table of ours is taken for the attempt's only if its name leaves no doubt, and nothing asks for it as
+        // metadata.
+        let names: &[&str] = if is_other_table { &known_names::ATTEMPTS } else { &known_names::PLAIN_ATTEMPTS };
+        let is_asked = |name: &Arc<str>| !is_other_table && (wanted.asks_for(name) || source.is_condition(name));
+        if !has_epoch
+            && let [one] = find(names)[..]
+            && !is_asked(one)
             && self.records.iter().all(|record| record.get(one).is_none_or(is_count))
         {
             columns = columns.with_column("epoch", one);
@@ -430,7 +435,15 @@ impl TableSurvey {
                 return Err(self.ambiguous(source, &role, &same));
             }
         }
+        if columns.run_pair().is_none() {
+            self.run_tags(&columns).check(source)?;
+        }
         Ok(columns)
+    }
+
+    /// What tags say of what was tried, in the first and the last records.
+    fn run_tags(&self, columns: &Columns) -> RunTags {
+        RunTags::find(self.records.iter().chain(&self.last).map(|record| (record, id_of(columns, record))))
     }
 
     /// What to know about lists whose items have names, and are made attempts by what is said.
@@ -445,8 +458,9 @@ impl TableSurvey {
         lists.filter_map(note).collect()
     }
 
-    /// What to know about columns that say how much a record counts, or how many samples it sums up: no figure uses them.
-    fn notes_on_counts(&self, source: &Source) -> Vec<String> {
+    /// What to know about tags that say what was tried, and about columns that say how much a record counts, or how many samples
+    /// it sums up: no figure uses them.
+    fn notes_on_columns(&self, source: &Source) -> Vec<String> {
         let is_free = |name: &&&Arc<str>| {
             !source.columns().pairs().iter().any(|pair| pair.uses(name)) && !source.is_condition(name)
         };
@@ -483,7 +497,8 @@ impl TableSurvey {
         };
         let columns: Vec<&Arc<str>> = self.columns.iter().collect();
         let figures = columns.iter().filter(is_error).filter(is_free).filter(is_number).map(|name| note(name));
-        weights.chain(figures.take(1)).collect()
+        let tags = self.run_tags(source.columns());
+        weights.chain(figures.take(1)).chain(tags.notes()).collect()
     }
 
     /// The columns that may tell runs apart, and of which nothing is said.
@@ -535,12 +550,7 @@ impl TableSurvey {
 
     /// The columns that may tell attempts of a sample apart, though their names do not say that they name runs.
     fn factors(&self, source: &Source, columns: &Columns) -> Factors {
-        let id = columns.pairs().iter().find(|pair| pair.target == ColumnTarget::Role(ColumnRole::Id));
-        let id_of = |record: &Value| {
-            let own = || record.get("id").or_else(|| record.get("sample_id")).map(ToString::to_string);
-            id.map_or_else(own, |pair| joined_text(pair, record))
-        };
-        let ids: Vec<Option<String>> = self.records.iter().map(id_of).collect();
+        let ids: Vec<Option<String>> = self.records.iter().map(|record| id_of(columns, record)).collect();
         let outside = self.facts_outside(source);
         let outside = outside.into_iter().filter(|fact| !fact.is_said(columns));
         let mut factors = Factors::find(&self.records, &ids, source, columns);
@@ -612,7 +622,7 @@ impl TableSurvey {
             runs.iter_mut().for_each(|run| say_what_was_tried(run, &run_columns));
             runs.iter_mut().for_each(score_labels::note);
             if let Some(run) = runs.first_mut() {
-                run.notes.extend(self.notes_on_counts(source));
+                run.notes.extend(self.notes_on_columns(source));
             }
             let runs = note_factors(runs, &factors, &id, run);
             forget(runs, &looked_at, &asked, wanted)
@@ -1046,6 +1056,14 @@ fn is_count(value: &Value) -> bool {
         Value::Text(text) => text.is_empty() || text.parse::<u32>().is_ok(),
         Value::Null => true,
         _ => false,
+    }
+}
+
+/// The name of a record's sample, as far as it has one.
+fn id_of(columns: &Columns, record: &Value) -> Option<String> {
+    match columns.pairs().iter().find(|pair| pair.target == ColumnTarget::Role(ColumnRole::Id)) {
+        Some(pair) => joined_text(pair, record),
+        None => record.get("id").or_else(|| record.get("sample_id")).map(ToString::to_string),
     }
 }
 

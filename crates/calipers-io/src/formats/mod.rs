@@ -39,6 +39,7 @@ mod recorded_errors;
 mod recorded_run;
 mod run_columns;
 mod run_part;
+mod run_tags;
 mod score_labels;
 mod summary_record;
 mod swe_bench;

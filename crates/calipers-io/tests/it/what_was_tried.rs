@@ -119,6 +119,44 @@ fn two_models_are_two_runs_wherever_they_are_named() {
 }
 
 #[test]
+fn two_models_in_tags_are_no_attempts_of_one_run() {
+    let models = ["a", "b"];
+    let tagged = |tags: &dyn Fn(usize) -> String| {
+        lines(|id, way| format!(r#"{{"id": {id}, "score": {}, "tags": {}}}"#, 1 - way, tags(way)))
+    };
+    let list = tagged(&|way| format!(r#"["lang:en", "model:{}"]"#, models[way]));
+    let text = tagged(&|way| format!(r#""lang:en, Model={}""#, models[way]));
+    let csv: String =
+        rows().iter().map(|(id, way)| format!("{id},{},\"[\"\"model:{}\"\"]\"\n", 1 - way, models[*way])).collect();
+    let csv = format!("id,score,tags\n{csv}").into_bytes();
+    for source in [Source::bytes("l.jsonl", list), Source::bytes("t.jsonl", text), Source::bytes("t.csv", csv)] {
+        let error = read(&source, None).unwrap_err().to_string();
+        assert!(error.contains("`tags` says of sample `0` both `model:a` and `model:b`"), "{}: {error}", source.name);
+    }
+    // Different samples may have been tried with different models: that is worth knowing.
+    let apart = r#"[{"id": 1, "score": 1, "tags": ["model:a"]}, {"id": 2, "score": 0, "tags": ["model:b"]}]"#;
+    let (names, notes) = read_all(&Source::bytes("apart.json", apart.as_bytes()));
+    assert_eq!(names.len(), 1);
+    assert!(notes.contains("`tags` holds `model:a` and `model:b`: all are one run here"), "{notes}");
+    // One model everywhere is nothing to speak of.
+    let one = tagged(&|_| r#"["model:a"]"#.to_owned());
+    assert_eq!(read_all(&Source::bytes("one.jsonl", one)), (vec![None], String::new()));
+}
+
+#[test]
+fn an_attempt_that_is_there_twice_is_an_error_in_tables_with_our_names_too() {
+    let read = |text: &str| read(&Source::bytes("x.csv", text.as_bytes().to_vec()), None);
+    for name in ["attempt", "trial", "Attempt", "rollout_idx"] {
+        let error = read(&format!("id,{name},score\na,1,1\na,1,0\n")).unwrap_err().to_string();
+        assert!(error.contains("sample `a`, epoch 1 has two different scores"), "{error}");
+        let runs = read(&format!("id,{name},score\na,1,1\na,2,0\n")).unwrap();
+        assert_eq!(runs[0].samples.attempts(), 2);
+    }
+    // How many iterations an agent needed says nothing of the attempt.
+    assert_eq!(read("id,iteration,score\na,1,1\na,1,0\n").unwrap()[0].samples.attempts(), 2);
+}
+
+#[test]
 fn two_temperatures_are_noted_wherever_they_stand() {
     for source in sources("temperature", ["0.0", "1.0"], floats([0.0, 1.0])) {
         let (names, notes) = read_all(&source);
