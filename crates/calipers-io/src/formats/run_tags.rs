@@ -85,9 +85,10 @@ fn each_tag(column: &str, value: &Value, each: &mut dyn FnMut(&str, &str)) {
         }
     };
     match value {
-        Value::List(items) => items.iter().for_each(|item| match item {
-            Value::Text(text) => look(text),
-            _ => {}
+        Value::List(items) => items.iter().for_each(|item| {
+            if let Value::Text(text) = item {
+                look(text);
+            }
         }),
         Value::Text(text) if text.trim_start().starts_with('[') => {
             if let Some(list @ Value::List(_)) = parse_embedded(text) {
