@@ -4,6 +4,8 @@
 //! is no server, and the tests say so.
 
 use crate::program::{calipers, said};
+#[cfg(feature = "view")]
+use crate::view::Served;
 use calipers_testing::Scratch;
 use serde_json::Value as Json;
 use std::fs::File;
@@ -304,6 +306,28 @@ fn a_history_has_the_runs_of_a_bucket_as_it_has_those_of_a_folder() {
     bucket.succeed(&["score", "s3://team/other/c.jsonl", "--history", "--tag", "version=7"]);
     assert_eq!(list(&["--version-name", "7"])["runs"][0]["source"], "s3://team/other/c.jsonl");
     bucket.refuse(&["history", "add", "s3://team/nothing/"], "the folder is empty");
+}
+
+#[test]
+#[cfg(feature = "view")]
+fn a_policy_is_replayed_over_the_runs_of_a_bucket() {
+    let Some(bucket) = Bucket::start() else { return };
+    bucket.folder.write("policy.json", POLICY);
+    for (name, right) in [("good", 9), ("bad", 2)] {
+        let lines: String =
+            (0..10).map(|id| format!("{{\"id\": {id}, \"score\": {}}}\n", u8::from(id < right))).collect();
+        bucket.put(&format!("suite/{name}.jsonl"), lines);
+    }
+    let served = Served::of(bucket.command(&[]), &["s3://team/suite/", "--policy", "policy.json"]);
+    served.wait_for_runs(2);
+    let page = served.get("/verdicts").body;
+    let verdicts = |page: &str| ["</svg>pass</span>", "</svg>fail</span>"].map(|verdict| page.matches(verdict).count());
+    // Each is told in the table, and in the tally above it.
+    assert_eq!(verdicts(&page), [2, 2], "{page}");
+    // What is no longer there cannot be judged again.
+    bucket.send("DELETE", "/team/suite/good.jsonl", b"");
+    let page = served.get("/verdicts").body;
+    assert_eq!(verdicts(&page)[0], 0, "{page}");
 }
 
 fn logs(bucket: &Bucket) -> Vec<String> {

@@ -6,18 +6,23 @@ use calipers_testing::{Scratch, text};
 use serde_json::Value as Json;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// A server, ended with the test.
-struct Served {
+pub(crate) struct Served {
     child: Child,
     address: String,
 }
 
 impl Served {
     fn start(folder: &Scratch, words: &[&str]) -> Self {
-        let mut child = program(folder)
+        Self::of(program(folder), words)
+    }
+
+    /// The server that this command becomes.
+    pub(crate) fn of(mut command: Command, words: &[&str]) -> Self {
+        let mut child = command
             .args(["view", "--port", "0", "--no-open"])
             .args(words)
             .stdout(Stdio::piped())
@@ -34,12 +39,17 @@ impl Served {
     /// A server whose history has so many runs.
     fn with_runs(folder: &Scratch, words: &[&str], count: u64) -> Self {
         let served = Self::start(folder, words);
+        served.wait_for_runs(count);
+        served
+    }
+
+    /// Waits until its history has so many runs.
+    pub(crate) fn wait_for_runs(&self, count: u64) {
         let end = Instant::now() + Duration::from_secs(60);
-        while served.get("/api/runs?size=1").json()["total"].as_u64() != Some(count) {
+        while self.get("/api/runs?size=1").json()["total"].as_u64() != Some(count) {
             assert!(Instant::now() < end, "the runs never came");
             std::thread::sleep(Duration::from_millis(50));
         }
-        served
     }
 
     fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
@@ -59,7 +69,7 @@ impl Served {
         Answer::parse(&bytes)
     }
 
-    fn get(&self, path: &str) -> Answer {
+    pub(crate) fn get(&self, path: &str) -> Answer {
         self.ask("GET", path, &[], "")
     }
 }
@@ -72,10 +82,10 @@ impl Drop for Served {
 }
 
 #[derive(Debug)]
-struct Answer {
+pub(crate) struct Answer {
     status: u16,
     head: String,
-    body: String,
+    pub(crate) body: String,
 }
 
 impl Answer {
