@@ -16,6 +16,7 @@ mod human_labels;
 mod judging;
 mod looks_file;
 mod memory_limit;
+mod memory_reuse;
 mod policy_file;
 mod reading;
 mod reading_progress;
@@ -45,6 +46,7 @@ use std::process::ExitCode;
 #[must_use]
 pub fn main() -> ExitCode {
     quiet_caught_panics();
+    memory_reuse::keep_freed_blocks();
     match parse(std::env::args_os().collect()) {
         Ok((command, matches, words)) => ExitCode::from(run_or_delegate(command, &matches, &words)),
         Err(code) => ExitCode::from(code),

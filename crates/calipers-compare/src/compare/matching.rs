@@ -11,7 +11,7 @@ use std::sync::Arc;
 pub(super) struct RunMatch<'a> {
     candidate: &'a Samples,
     categories: Vec<Arc<str>>,
-    pub(super) pairs: Vec<MatchedSample>,
+    pub(super) pairs: MatchedSamples,
     pub(super) only_candidate: Vec<u32>,
     pub(super) only_baseline: Vec<u32>,
     pub(super) matching: Matching,
@@ -21,7 +21,35 @@ pub(super) struct RunMatch<'a> {
     pub(super) alone: u64,
 }
 
+/// The samples that both runs have.
+pub(super) enum MatchedSamples {
+    /// Both runs have this many samples, the same at every place, of no category, and each its own cluster.
+    InOrder(u32),
+    Listed(Vec<MatchedSample>),
+}
+
+impl MatchedSamples {
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Self::InOrder(count) => *count as usize,
+            Self::Listed(pairs) => pairs.len(),
+        }
+    }
+
+    pub(super) fn get(&self, place: u32) -> MatchedSample {
+        match self {
+            Self::InOrder(_) => MatchedSample::at(place),
+            Self::Listed(pairs) => pairs[place as usize],
+        }
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = MatchedSample> {
+        (0..self.len() as u32).map(|place| self.get(place))
+    }
+}
+
 /// A sample that both runs have. There may be millions of them, so their names are looked up where they are shown.
+#[derive(Clone, Copy)]
 pub(super) struct MatchedSample {
     /// Its place in the candidate.
     pub(super) candidate: u32,
@@ -34,6 +62,11 @@ pub(super) struct MatchedSample {
 }
 
 impl MatchedSample {
+    /// A sample that is at one place in both runs, and its own cluster.
+    pub(super) fn at(place: u32) -> Self {
+        Self { candidate: place, baseline: place, category: None, cluster: place }
+    }
+
     /// The place of its category among those of the match.
     pub(super) fn category_place(&self) -> Option<usize> {
         Some(self.category?.get() as usize - 1)
@@ -77,6 +110,10 @@ impl<'a> RunMatch<'a> {
         cluster: &[&str],
     ) -> Result<Self, Error> {
         let (ours, theirs) = (candidate.samples, baseline.samples);
+        let has_categories = [ours, theirs].iter().any(|run| run.metadata_column("category").is_some());
+        if cluster.is_empty() && !has_categories && ours.has_same_order(theirs) {
+            return Ok(Self::in_order(ours));
+        }
         let categories = SharedNames::new([ours, theirs], "category");
         let mut is_taken = vec![false; theirs.len()];
         // A sample whose attempts are in several categories is in none: it counts, but not in a breakdown.
@@ -112,38 +149,25 @@ impl<'a> RunMatch<'a> {
         let (candidate, categories) = (ours, categories.names.into_iter().collect());
         let is_at = |(pair, place): (&MatchedSample, u32)| pair.candidate == place && pair.baseline == place;
         let is_in_order = pairs.len() == ours.len() && pairs.len() == theirs.len() && pairs.iter().zip(0..).all(is_at);
-        let mut joined =
-            Self { candidate, categories, pairs, only_candidate, only_baseline, matching, is_in_order, alone: 0 };
-        joined.cluster_by(cluster, ours, theirs)?;
-        Ok(joined)
+        let alone = cluster_by(&mut pairs, cluster, ours, theirs)?;
+        let pairs = MatchedSamples::Listed(pairs);
+        Ok(Self { candidate, categories, pairs, only_candidate, only_baseline, matching, is_in_order, alone })
     }
 
-    /// Finds the clusters by these fields, as in a gate: samples that share a value of any of them go together. What one run does not
-    /// say of a sample, the other may.
-    fn cluster_by(&mut self, fields: &[&str], ours: &Samples, theirs: &Samples) -> Result<(), Error> {
-        if fields.is_empty() {
-            self.pairs.iter_mut().zip(0..).for_each(|(pair, place)| pair.cluster = place);
-            return Ok(());
+    /// Two runs with the same samples in the order of their names, of which nothing else has to be known.
+    fn in_order(candidate: &'a Samples) -> Self {
+        let samples = candidate.len() as u64;
+        let matching = Matching { candidate: samples, baseline: samples, matched: samples, ..Matching::default() };
+        Self {
+            candidate,
+            categories: Vec::new(),
+            pairs: MatchedSamples::InOrder(candidate.len() as u32),
+            only_candidate: Vec::new(),
+            only_baseline: Vec::new(),
+            matching,
+            is_in_order: true,
+            alone: 0,
         }
-        for &field in fields {
-            ours.check_single(field)?;
-            theirs.check_single(field)?;
-            if ours.metadata_column(field).is_none()
-                && theirs.metadata_column(field).is_none()
-                && !self.pairs.is_empty()
-            {
-                let known = ours.metadata_keys().map(ToString::to_string).collect();
-                return Err(ErrorKind::NoField { field: field.to_owned(), known }.into());
-            }
-        }
-        let name = |pair: &MatchedSample, field: &str| {
-            cluster_name(ours, pair.candidate, field).or_else(|| cluster_name(theirs, pair.baseline, field))
-        };
-        let values = fields.iter().map(|field| self.pairs.iter().map(|pair| name(pair, field)).collect::<Vec<_>>());
-        let clusters = Clusters::by_values(self.pairs.len(), values);
-        self.pairs.iter_mut().zip(clusters.of_samples).for_each(|(pair, cluster)| pair.cluster = cluster);
-        self.alone = clusters.alone;
-        Ok(())
     }
 
     /// The name of a sample.
@@ -176,12 +200,28 @@ impl<'a> RunMatch<'a> {
     }
 }
 
-#[cfg(test)]
-impl MatchedSample {
-    /// A sample that is at one place in both runs, and its own cluster.
-    pub(super) fn at(place: u32) -> Self {
-        Self { candidate: place, baseline: place, category: None, cluster: place }
+/// Finds the clusters by these fields, as in a gate: samples that share a value of any of them go together. What one run does not
+/// say of a sample, the other may. Returns how many samples have no value of any field, and are clusters by themselves.
+fn cluster_by(pairs: &mut [MatchedSample], fields: &[&str], ours: &Samples, theirs: &Samples) -> Result<u64, Error> {
+    if fields.is_empty() {
+        pairs.iter_mut().zip(0..).for_each(|(pair, place)| pair.cluster = place);
+        return Ok(0);
     }
+    for &field in fields {
+        ours.check_single(field)?;
+        theirs.check_single(field)?;
+        if ours.metadata_column(field).is_none() && theirs.metadata_column(field).is_none() && !pairs.is_empty() {
+            let known = ours.metadata_keys().map(ToString::to_string).collect();
+            return Err(ErrorKind::NoField { field: field.to_owned(), known }.into());
+        }
+    }
+    let name = |pair: &MatchedSample, field: &str| {
+        cluster_name(ours, pair.candidate, field).or_else(|| cluster_name(theirs, pair.baseline, field))
+    };
+    let values = fields.iter().map(|field| pairs.iter().map(|pair| name(pair, field)).collect::<Vec<_>>());
+    let clusters = Clusters::by_values(pairs.len(), values);
+    pairs.iter_mut().zip(clusters.of_samples).for_each(|(pair, cluster)| pair.cluster = cluster);
+    Ok(clusters.alone)
 }
 
 #[cfg(test)]
@@ -208,7 +248,7 @@ mod tests {
         let (candidate, baseline) = (run(&["c", "a", "b"]), run(&["b", "d", "a"]));
         let joined = join(&candidate, &baseline, &[]).unwrap();
         let pairs: Vec<(String, u32, u32)> =
-            joined.pairs.iter().map(|pair| (joined.id(pair).to_string(), pair.candidate, pair.baseline)).collect();
+            joined.pairs.iter().map(|pair| (joined.id(&pair).to_string(), pair.candidate, pair.baseline)).collect();
         assert_eq!(pairs, [("a".into(), 1, 2), ("b".into(), 2, 0)]);
         assert_eq!((&joined.only_candidate[..], &joined.only_baseline[..]), (&[0][..], &[1][..]));
         assert_eq!(joined.problem("new", "old"), None);

@@ -1,7 +1,7 @@
 //! From a metric of two runs to its change.
 
 use super::compare_report::{CategoryChange, ChangeScale, EstimandAnswer, SamplePair, TestMethod};
-use super::matching::{MatchedSample, RunMatch};
+use super::matching::{MatchedSample, MatchedSamples, RunMatch};
 use super::run_metric::{ComparedMetric, RunMetric};
 use super::sample_values::{
     AttemptValues, LabelledValue, SampleLabels, SampleSums, SampleTables, SampleValue, SampleValues, WeightedValues,
@@ -52,19 +52,19 @@ impl MetricChange {
 /// Pairs of samples that have a value in both runs.
 struct KnownPairs<'v> {
     /// All pairs of the runs.
-    pairs: &'v [MatchedSample],
+    pairs: &'v MatchedSamples,
     /// Which of them have values; none where all do.
     places: Option<Vec<u32>>,
     values: PairedValues<'v>,
 }
 
 impl KnownPairs<'_> {
-    fn pair(&self, place: u32) -> &MatchedSample {
+    fn pair(&self, place: u32) -> MatchedSample {
         let place = self.places.as_ref().map_or(place, |places| places[place as usize]);
-        &self.pairs[place as usize]
+        self.pairs.get(place)
     }
 
-    fn iter(&self) -> impl Iterator<Item = &MatchedSample> {
+    fn iter(&self) -> impl Iterator<Item = MatchedSample> {
         (0..self.values.candidate.len() as u32).map(|place| self.pair(place))
     }
 }
@@ -143,7 +143,7 @@ impl MetricPair<'_> {
         self.question.context.confidence
     }
 
-    fn clusters<'p>(&self, pairs: impl Iterator<Item = &'p MatchedSample>) -> Option<Vec<u32>> {
+    fn clusters(&self, pairs: impl Iterator<Item = MatchedSample>) -> Option<Vec<u32>> {
         (!self.question.cluster.is_empty()).then(|| pairs.map(|pair| pair.cluster).collect())
     }
 
@@ -171,7 +171,7 @@ impl MetricPair<'_> {
             answer_estimand(Estimand::FixedSuite, rerun, missing),
         ];
         let pair = |place: u32| SamplePair {
-            id: self.joined.id(known.pair(place)),
+            id: self.joined.id(&known.pair(place)),
             candidate: known.values.candidate[place as usize],
             baseline: known.values.baseline[place as usize],
         };
@@ -186,20 +186,20 @@ impl MetricPair<'_> {
 
     /// The pairs that have two values.
     fn find_known<'v>(&'v self, ours: &SampleValues<'v>, theirs: &SampleValues<'v>) -> KnownPairs<'v> {
-        let pairs = &self.joined.pairs[..];
+        let pairs = &self.joined.pairs;
         if let (true, Some(ours), Some(theirs)) = (self.joined.is_in_order, ours.whole(), theirs.whole()) {
             let values = PairedValues::new(ours, theirs, self.clusters(pairs.iter()));
             return KnownPairs { pairs, places: None, values };
         }
         let (mut places, mut candidate, mut baseline) = (Vec::new(), Vec::new(), Vec::new());
-        for (place, pair) in pairs.iter().enumerate() {
+        for (pair, place) in pairs.iter().zip(0..) {
             if let (Some(a), Some(b)) = (ours.value(pair.candidate), theirs.value(pair.baseline)) {
-                places.push(place as u32);
+                places.push(place);
                 candidate.push(a);
                 baseline.push(b);
             }
         }
-        let clusters = self.clusters(places.iter().map(|&place| &pairs[place as usize]));
+        let clusters = self.clusters(places.iter().map(|&place| pairs.get(place)));
         KnownPairs { pairs, places: Some(places), values: PairedValues::new(candidate, baseline, clusters) }
     }
 
@@ -268,8 +268,8 @@ impl MetricPair<'_> {
     /// of each.
     fn find_incomplete(&self, ours: &SampleValues<'_>, theirs: &SampleValues<'_>) -> Vec<(Option<f64>, Option<f64>)> {
         let are_whole = ours.whole().is_some() && theirs.whole().is_some();
-        let pairs = if are_whole { &[][..] } else { &self.joined.pairs[..] };
-        let pairs = pairs.iter().map(|pair| (ours.get(pair.candidate), theirs.get(pair.baseline)));
+        let pairs = self.joined.pairs.iter().take(if are_whole { 0 } else { usize::MAX });
+        let pairs = pairs.map(|pair| (ours.get(pair.candidate), theirs.get(pair.baseline)));
         let only_ours = self.joined.only_candidate.iter().map(|&place| (ours.get(place), SampleValue::Outside));
         let only_theirs = self.joined.only_baseline.iter().map(|&place| (SampleValue::Outside, theirs.get(place)));
         let all = pairs.chain(only_ours).chain(only_theirs);
@@ -304,7 +304,7 @@ impl MetricPair<'_> {
     fn compare_ratios(&self, scale: ChangeScale) -> MetricChange {
         let (ours, theirs) = (SampleSums::of(self.candidate), SampleSums::of(self.baseline));
         let (mut known, mut y, mut x, mut v, mut u) = (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        for pair in &self.joined.pairs {
+        for pair in self.joined.pairs.iter() {
             if let (Some(mine), Some(other)) = (ours.get(pair.candidate), theirs.get(pair.baseline)) {
                 known.push(pair);
                 y.push(mine.0);
@@ -333,7 +333,7 @@ impl MetricPair<'_> {
     /// The difference of two correlations of truth and prediction.
     fn compare_tables(&self, scale: ChangeScale) -> MetricChange {
         let (ours, theirs) = (SampleTables::of(self.candidate), SampleTables::of(self.baseline));
-        let known: Vec<(&MatchedSample, TableTerm, TableTerm)> = self
+        let known: Vec<(MatchedSample, TableTerm, TableTerm)> = self
             .joined
             .pairs
             .iter()
@@ -349,7 +349,7 @@ impl MetricPair<'_> {
         MetricChange { estimands, ..MetricChange::of(self.require_population(found), missing) }
     }
 
-    fn estimate_tables(&self, scale: ChangeScale, known: &[(&MatchedSample, TableTerm, TableTerm)]) -> ChangeEstimate {
+    fn estimate_tables(&self, scale: ChangeScale, known: &[(MatchedSample, TableTerm, TableTerm)]) -> ChangeEstimate {
         let n = known.len();
         if n == 0 {
             return ChangeEstimate::nothing(scale, 0, Incomparable::NoSharedValue { runs: 2 });
@@ -455,7 +455,7 @@ impl MetricPair<'_> {
     fn compare_corrected(&self, scale: ChangeScale, [ours, theirs]: [&Evidence; 2]) -> MetricChange {
         let (ours, theirs) = (SampleLabels::of(ours), SampleLabels::of(theirs));
         let pairs = self.joined.pairs.iter();
-        let known: Vec<(&MatchedSample, LabelledValue, LabelledValue)> =
+        let known: Vec<(MatchedSample, LabelledValue, LabelledValue)> =
             pairs.filter_map(|pair| Some((pair, ours.get(pair.candidate)?, theirs.get(pair.baseline)?))).collect();
         let missing = (self.joined.pairs.len() - known.len()) as u64
             + (self.joined.only_candidate.len() + self.joined.only_baseline.len()) as u64;
@@ -466,7 +466,7 @@ impl MetricPair<'_> {
     fn estimate_corrected(
         &self,
         scale: ChangeScale,
-        known: &[(&MatchedSample, LabelledValue, LabelledValue)],
+        known: &[(MatchedSample, LabelledValue, LabelledValue)],
     ) -> ChangeEstimate {
         let n = known.len() as u64;
         if known.is_empty() {
@@ -545,7 +545,7 @@ impl MetricPair<'_> {
 
     fn compare_quantiles(&self, scale: ChangeScale, p: f64) -> MetricChange {
         let (ours, theirs) = (AttemptValues::of(self.candidate), AttemptValues::of(self.baseline));
-        let known: Vec<&MatchedSample> = self
+        let known: Vec<MatchedSample> = self
             .joined
             .pairs
             .iter()
@@ -687,7 +687,7 @@ fn add_up<T: Copy + Default>(samples: &[T], clusters: Option<&[u32]>, add: impl 
 }
 
 /// The unit that each pair is resampled with: itself, or its cluster.
-fn number_units(known: &[&MatchedSample], is_clustered: bool) -> Vec<u32> {
+fn number_units(known: &[MatchedSample], is_clustered: bool) -> Vec<u32> {
     if !is_clustered {
         return (0..known.len() as u32).collect();
     }

@@ -119,10 +119,10 @@ pub fn compare(runs: &[ComparedRun<'_>], question: &CompareQuestion<'_>) -> Resu
         question.metrics.iter().map(|metric| ComparedMetric::new(metric, question.registry)).collect();
     let rows: Vec<RunRows<'_>> = runs.iter().map(|run| RunRows::new(run.samples)).collect();
     let measured = metrics.iter().map(|metric| measure_metric(metric, runs, &rows, question));
-    let measured: Vec<Vec<Result<RunMetric, Incomparable>>> = measured.collect::<Result<_, Error>>()?;
+    let mut measured: Vec<Vec<Result<RunMetric, Incomparable>>> = measured.collect::<Result<_, Error>>()?;
     let mut drafts = Vec::new();
     for other in 1..runs.len() {
-        drafts.push(ComparisonDraft::new(runs, other, &metrics, &measured, &rows, question)?);
+        drafts.push(ComparisonDraft::new(runs, other, &metrics, &mut measured, &rows, question)?);
     }
     let each = drafts.iter_mut().flat_map(|drafts| drafts.metrics.iter_mut().chain(&mut drafts.resources));
     let mut all: Vec<&mut MetricDraft> = each.collect();
@@ -208,7 +208,7 @@ impl ComparisonDraft {
         runs: &[ComparedRun<'_>],
         other: usize,
         metrics: &[ComparedMetric],
-        measured: &[Vec<Result<RunMetric, Incomparable>>],
+        measured: &mut [Vec<Result<RunMetric, Incomparable>>],
         rows: &[RunRows<'_>],
         question: &CompareQuestion<'_>,
     ) -> Result<Self, Error> {
@@ -218,7 +218,11 @@ impl ComparisonDraft {
         let one = |(metric, measured): (&ComparedMetric, &Vec<Result<RunMetric, Incomparable>>)| {
             draft_metric(metric, &measured[0], &measured[other], &joined, problem.as_ref(), question)
         };
-        let metrics = metrics.iter().zip(measured).map(one).collect();
+        let metrics = metrics.iter().zip(&*measured).map(one).collect();
+        if runs.len() == 2 {
+            // Nothing else asks for the values of millions of samples.
+            measured.iter_mut().flatten().flatten().for_each(RunMetric::forget_samples);
+        }
         let samples = match &problem {
             Some(why) => Err(why.clone()),
             None => {
@@ -335,7 +339,7 @@ fn rank_runs(
     if !question.cluster.is_empty() {
         // Samples that all runs have are among those of the first two.
         let joined = RunMatch::new(&runs[0], &runs[1], question.cluster)?;
-        clusters.extend(joined.pairs.iter().map(|pair| (joined.id(pair), pair.cluster)));
+        clusters.extend(joined.pairs.iter().map(|pair| (joined.id(&pair), pair.cluster)));
     }
     let one =
         |(metric, measured): (&ComparedMetric, &Vec<_>)| ranking::rank(metric, runs, measured, &clusters, question);

@@ -122,6 +122,11 @@ impl RunMetric {
         let errored = if metric.counts_passes() { find_errored(run, rows) } else { vec![false; run.samples.len()] };
         Ok(Self { figure, evidence, attempts, errored })
     }
+
+    /// Keeps the figure alone.
+    pub(super) fn forget_samples(&mut self) {
+        (self.evidence, self.attempts, self.errored) = (None, None, Vec::new());
+    }
 }
 
 fn not_one_number(metric: &ComparedMetric) -> Error {
@@ -143,6 +148,5 @@ fn find_errored(run: &ComparedRun<'_>, rows: &RunRows<'_>) -> Vec<bool> {
 
 /// How many attempts of a run timed out.
 pub(super) fn count_timeouts(rows: &RunRows<'_>, context: &Context) -> Result<u64, Error> {
-    let latencies = calipers_core::latencies(&rows.attempts(), context)?;
-    Ok(latencies.iter().flatten().filter(|latency| latency.is_infinite()).count() as u64)
+    calipers_core::count_timeouts(&rows.attempts(), context)
 }

@@ -38,10 +38,10 @@ pub(super) fn find_sample_changes(
         flaky_baseline: theirs.flakiness(),
         ..SampleChanges::default()
     };
-    for pair in &joined.pairs {
+    for pair in joined.pairs.iter() {
         let sample = || {
             let (now, then) = (ours.attempts(pair.candidate), theirs.attempts(pair.baseline));
-            pair_up(joined, pair, now, then, [&ours, &theirs])
+            pair_up(joined, &pair, now, then, [&ours, &theirs])
         };
         if ours.is_flaky(pair.candidate) || theirs.is_flaky(pair.baseline) {
             changes.flaky.push(sample());
@@ -96,12 +96,7 @@ impl<'a> RunOutcomes<'a> {
         };
         let scenarios = scenarios.map_err(|error: Error| run.incomparable(&error))?;
         let samples = run.samples.len();
-        let is_single = scenarios.len() == samples
-            && scenarios
-                .iter()
-                .zip(0..)
-                .all(|(one, place)| one.attempts == (place..place + 1) && one.sample as usize == place);
-        let attempts = (!is_single).then(|| {
+        let attempts = (!scenarios.is_attempt_per_sample()).then(|| {
             let mut attempts = vec![0..0; samples];
             for Scenario { sample, attempts: own } in scenarios.iter() {
                 attempts[sample as usize] = own.start as u32..own.end as u32;

@@ -174,7 +174,7 @@ pub(super) struct WeightedValues {
 
 impl WeightedValues {
     pub(super) fn new<'l>(
-        known: &[&MatchedSample],
+        known: &[MatchedSample],
         unit_of: &[u32],
         list: impl Fn(&MatchedSample) -> &'l [f64],
     ) -> Self {
@@ -239,8 +239,7 @@ mod tests {
     fn a_resampled_quantile_is_that_of_the_values_written_out() {
         let lists: [&[f64]; 3] = [&[3.0, 1.0], &[2.0], &[5.0, 4.0, 0.5]];
         let samples: Vec<MatchedSample> = (0..3).map(MatchedSample::at).collect();
-        let known: Vec<&MatchedSample> = samples.iter().collect();
-        let values = WeightedValues::new(&known, &[0, 1, 2], |sample| lists[sample.candidate as usize]);
+        let values = WeightedValues::new(&samples, &[0, 1, 2], |sample| lists[sample.candidate as usize]);
         for times in [[1, 1, 1], [2, 0, 1], [0, 3, 0], [1, 2, 3]] {
             let written: Vec<f64> =
                 lists.iter().zip(times).flat_map(|(list, times)| list.repeat(times as usize)).collect();

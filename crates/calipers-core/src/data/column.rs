@@ -207,10 +207,20 @@ impl Coded {
 
     /// Adds texts by their codes; a code beyond the texts is a gap.
     pub fn extend_coded<'t>(&mut self, codes: impl Iterator<Item = u32>, texts: impl IntoIterator<Item = &'t str>) {
+        let own = self.codes_of_texts(texts);
+        self.extend_known(codes, &own);
+    }
+
+    /// The codes of texts, which are added if they are new.
+    pub fn codes_of_texts<'t>(&mut self, texts: impl IntoIterator<Item = &'t str>) -> Vec<u32> {
         self.open();
-        let own = self.text_codes(texts);
+        self.text_codes(texts)
+    }
+
+    /// Adds rows by places in a list of codes; a place beyond it is a gap.
+    pub fn extend_known(&mut self, places: impl Iterator<Item = u32>, known: &[u32]) {
         let first = self.codes.len();
-        self.codes.extend(codes.map(|code| own.get(code as usize).copied().unwrap_or(ABSENT)));
+        self.codes.extend(places.map(|place| known.get(place as usize).copied().unwrap_or(ABSENT)));
         self.has_gaps |= self.codes[first..].contains(&ABSENT);
     }
 
@@ -335,6 +345,14 @@ impl Coded {
         let highest = codes.iter().copied().max().unwrap_or(0) as usize;
         coded.has_gaps = highest >= own.len();
         coded.codes = codes;
+        coded
+    }
+
+    /// Rows without a value. Their codes are zeros, which take no memory as long as nothing looks at them.
+    pub fn missing(rows: usize) -> Self {
+        let mut coded = Self::default();
+        coded.code(Value::Missing);
+        coded.codes = vec![0; rows];
         coded
     }
 
@@ -494,6 +512,14 @@ impl Column {
                 *self = Self::Coded(coded);
             }
             (Self::Coded(mine), Self::Floats(theirs)) => theirs.iter().for_each(|&x| mine.push(Value::from(x))),
+        }
+    }
+
+    /// Makes room for this many more rows.
+    pub fn reserve(&mut self, more: usize) {
+        match self {
+            Self::Floats(floats) => floats.reserve(more),
+            Self::Coded(coded) => coded.codes.reserve(more),
         }
     }
 

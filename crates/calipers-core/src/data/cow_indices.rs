@@ -68,6 +68,28 @@ impl CowIndices {
         order.into_iter().map(list).collect()
     }
 
+    /// Makes room for more numbers in each list. Lists that are one stay one.
+    pub(crate) fn reserve_each(lists: Vec<&mut Self>, more: usize) {
+        let mut own: Vec<&mut Vec<u32>> = Vec::new();
+        let mut shared: HashMap<*const Vec<u32>, Vec<&mut Arc<Vec<u32>>>> = HashMap::new();
+        for list in lists {
+            match list {
+                Self::Own(list) => own.push(list),
+                Self::Shared(list) => shared.entry(Arc::as_ptr(list)).or_default().push(list),
+            }
+        }
+        own.into_iter().for_each(|list| list.reserve(more));
+        for mut owners in shared.into_values() {
+            // The list is taken from all but one owner, which then has it alone.
+            let taken: Vec<Arc<Vec<u32>>> = owners.iter_mut().map(|owner| std::mem::take(*owner)).collect();
+            let Some(list) = taken.into_iter().reduce(|one, _| one) else { continue };
+            let mut list = Arc::unwrap_or_clone(list);
+            list.reserve(more);
+            let list = Arc::new(list);
+            owners.into_iter().for_each(|owner| *owner = list.clone());
+        }
+    }
+
     pub(crate) fn push(&mut self, place: u32) {
         self.own().push(place);
     }
@@ -123,6 +145,16 @@ mod tests {
         let CowIndices::Shared(first) = &appended[0] else { panic!("it was shared") };
         assert!(matches!(&appended[1], CowIndices::Shared(second) if Arc::ptr_eq(first, second)));
         assert_eq!(one[..], [0, 1]);
+    }
+
+    #[test]
+    fn lists_that_are_one_stay_one_where_room_is_made() {
+        let mut one = CowIndices::shared(vec![0, 1]);
+        let (mut two, mut own) = (one.clone(), CowIndices::from(vec![7]));
+        CowIndices::reserve_each(vec![&mut one, &mut own, &mut two], 100);
+        assert_eq!([&one[..], &two[..], &own[..]], [&[0, 1][..], &[0, 1], &[7]]);
+        let (CowIndices::Shared(one), CowIndices::Shared(two)) = (&one, &two) else { panic!("they were shared") };
+        assert!(Arc::ptr_eq(one, two) && one.capacity() >= 102);
     }
 
     #[test]

@@ -47,6 +47,13 @@ impl FieldColumn {
         self.cells.push(value);
     }
 
+    /// Makes room for this many more values.
+    pub(crate) fn reserve(&mut self, more: usize) {
+        if self.rows.is_none() {
+            self.cells.reserve(more);
+        }
+    }
+
     /// The value of a row, if it is given.
     pub(crate) fn get(&self, row: u32) -> Option<Value> {
         let cell = self.cell(row)?;
@@ -78,6 +85,16 @@ impl FieldColumn {
     /// The values and the gaps that are kept.
     pub(crate) fn values(&self) -> impl Iterator<Item = Value> + '_ {
         (0..self.cells.len()).map(|cell| self.cells.get(cell))
+    }
+
+    /// The values of these rows as they are stored, if they are floats and the rows are all there are; a NaN is a gap.
+    pub(crate) fn stored_floats(&self, rows: &[u32]) -> Option<&[f64]> {
+        match &self.cells {
+            Column::Floats(floats) if self.rows.is_none() && rows.len() == floats.len() && is_counting(rows) => {
+                Some(floats)
+            }
+            _ => None,
+        }
     }
 
     /// The values, and gaps, of these rows.

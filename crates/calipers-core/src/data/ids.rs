@@ -1,6 +1,8 @@
 //! The ids of samples, and the place of each.
 
+use crate::data::counted_names::CountedNames;
 use hashbrown::{DefaultHashBuilder, HashTable};
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt;
 use std::hash::BuildHasher;
@@ -171,11 +173,58 @@ impl From<String> for SampleId {
 /// The ids of the samples of a run, each once, in the order of their first appearance.
 #[derive(Clone, Default)]
 pub(crate) struct SampleIds {
-    names: IdStorage,
+    names: IdNames,
     /// The place of each id. Built when the first id arrives that is not greater than all others; in a sorted file none
     /// does, and no id is ever looked up.
     index: Option<HashTable<u32>>,
     hasher: DefaultHashBuilder,
+}
+
+#[derive(Clone, Debug)]
+enum IdNames {
+    /// Names that count up, none of which is written down. They ascend.
+    Counted(CountedNames),
+    Listed(IdStorage),
+}
+
+impl Default for IdNames {
+    fn default() -> Self {
+        Self::Listed(IdStorage::default())
+    }
+}
+
+impl IdNames {
+    fn len(&self) -> usize {
+        match self {
+            Self::Counted(names) => names.len(),
+            Self::Listed(names) => names.len(),
+        }
+    }
+
+    fn get(&self, place: usize) -> SampleId {
+        match self {
+            Self::Counted(names) => names.get(place),
+            Self::Listed(names) => names.get(place),
+        }
+    }
+
+    /// The names written down.
+    fn listed(&self) -> Cow<'_, IdStorage> {
+        match self {
+            Self::Counted(names) => Cow::Owned(IdStorage::of_counted(names)),
+            Self::Listed(names) => Cow::Borrowed(names),
+        }
+    }
+
+    /// Writes the names down, to be changed.
+    fn list(&mut self) -> &mut IdStorage {
+        loop {
+            match self {
+                Self::Counted(names) => *self = Self::Listed(IdStorage::of_counted(names)),
+                Self::Listed(names) => return names,
+            }
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -196,6 +245,12 @@ impl Default for IdStorage {
 }
 
 impl IdStorage {
+    fn of_counted(counted: &CountedNames) -> Self {
+        let mut names = Self::default();
+        (0..counted.len()).for_each(|place| names.push(IdRef::Text(&counted.text(place))));
+        names
+    }
+
     fn len(&self) -> usize {
         match self {
             Self::Ints(ints) => ints.len(),
@@ -263,6 +318,52 @@ impl IdStorage {
                 *self = Self::Any(names);
             }
         }
+    }
+}
+
+impl IdStorage {
+    /// Adds ids that come after these. False, and without effect, if they are stored in another way.
+    fn append(&mut self, other: &Self) -> bool {
+        match (&mut *self, other) {
+            (Self::Ints(mine), Self::Ints(theirs)) => mine.extend_from_slice(theirs),
+            (Self::Short(mine), Self::Short(theirs)) => mine.extend_from_slice(theirs),
+            (Self::Texts(mine, ends), Self::Texts(theirs, their_ends)) => {
+                let start = mine.len();
+                mine.push_str(theirs);
+                ends.extend(their_ends.iter().map(|end| start + end));
+            }
+            // Names that count up become longer.
+            (Self::Short(_), Self::Texts(..)) | (Self::Texts(..), Self::Short(_)) => {
+                (0..other.len()).for_each(|place| self.push(IdRef::from(&other.get(place))));
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// The place of each of these ids in another list, where both ascend.
+    fn merged_places(&self, other: &Self) -> Vec<Option<u32>> {
+        let mut next = 0;
+        let place = |at: usize| {
+            while next < other.len() {
+                match self.compare(at, other, next) {
+                    Ordering::Less => return None,
+                    Ordering::Equal => return Some(next as u32),
+                    Ordering::Greater => next += 1,
+                }
+            }
+            None
+        };
+        (0..self.len()).map(place).collect()
+    }
+
+    fn hashed(&self, hasher: &DefaultHashBuilder) -> HashTable<u32> {
+        let mut index = HashTable::with_capacity(self.len() * 2);
+        let hash = |place: &u32| hasher.hash_one(self.rank(*place as usize));
+        for place in 0..self.len() as u32 {
+            index.insert_unique(hash(&place), place, hash);
+        }
+        index
     }
 }
 
@@ -344,19 +445,22 @@ impl<'a> From<&'a SampleId> for IdRef<'a> {
 }
 
 impl SampleIds {
+    fn of(names: IdStorage) -> Self {
+        Self { names: IdNames::Listed(names), ..Self::default() }
+    }
+
     /// Numbers that are in order, each once. Gives them back if they are not.
     pub(crate) fn ascending(ints: Vec<i64>) -> Result<Self, Vec<i64>> {
-        if ints.is_sorted_by(|a, b| a < b) {
-            Ok(Self { names: IdStorage::Ints(ints), ..Self::default() })
-        } else {
-            Err(ints)
-        }
+        if ints.is_sorted_by(|a, b| a < b) { Ok(Self::of(IdStorage::Ints(ints))) } else { Err(ints) }
     }
 
     /// Texts of at most twelve bytes that are in order, each once. Each is given as Arrow's views hold it: the length in
     /// the lowest four bytes, then the text, then zeros. Nothing if they are not in order, longer, or might be numbers.
     pub(crate) fn ascending_short(views: &[u128]) -> Option<Self> {
         const HIGH: u128 = u128::from_le_bytes([0x80; 16]);
+        if let Some(names) = CountedNames::of_views(views) {
+            return Some(Self { names: IdNames::Counted(names), ..Self::default() });
+        }
         let (mut last, mut high) = ((0, 0), 0);
         for &view in views {
             let (length, text) = (view as u32, view >> 32);
@@ -372,8 +476,7 @@ impl SampleIds {
         let views: Vec<[u8; 16]> = views.iter().map(|view| view.to_le_bytes()).collect();
         let is_utf8 = |view: &[u8; 16]| std::str::from_utf8(&view[4..4 + usize::from(view[0])]).is_ok();
         // Bytes without the highest bit are ASCII, and need no second look.
-        (high & HIGH == 0 || views.iter().all(is_utf8))
-            .then(|| Self { names: IdStorage::Short(views), ..Self::default() })
+        (high & HIGH == 0 || views.iter().all(is_utf8)).then(|| Self::of(IdStorage::Short(views)))
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -390,8 +493,9 @@ impl SampleIds {
 
     /// The place of an id, which is added if it is new.
     pub(crate) fn place(&mut self, name: IdRef<'_>) -> u32 {
+        let names = self.names.list();
         // Most files have short names in order.
-        if let (None, IdStorage::Short(views), IdRef::Text(text)) = (&self.index, &mut self.names, name)
+        if let (None, IdStorage::Short(views), IdRef::Text(text)) = (&self.index, &mut *names, name)
             && let (Some(view), Some(last)) = (short_view(text), views.last())
             && is_text_after(view, u128::from_le_bytes(*last))
         {
@@ -401,18 +505,19 @@ impl SampleIds {
         let rank = name.rank();
         let Some(index) = &mut self.index else { return self.place_in_order(name, rank) };
         let hash = self.hasher.hash_one(rank);
-        if let Some(&place) = index.find(hash, |&place| self.names.rank(place as usize) == rank) {
+        if let Some(&place) = index.find(hash, |&place| names.rank(place as usize) == rank) {
             return place;
         }
-        let place = self.names.len() as u32;
-        index.insert_unique(hash, place, |&place| self.hasher.hash_one(self.names.rank(place as usize)));
-        self.names.push(name);
+        let place = names.len() as u32;
+        index.insert_unique(hash, place, |&place| self.hasher.hash_one(names.rank(place as usize)));
+        names.push(name);
         place
     }
 
     fn place_in_order(&mut self, name: IdRef<'_>, rank: IdRank<'_>) -> u32 {
-        let last = self.len().checked_sub(1);
-        match last.map(|last| (last, rank.cmp(&self.names.rank(last)))) {
+        let names = self.names.list();
+        let last = names.len().checked_sub(1);
+        match last.map(|last| (last, rank.cmp(&names.rank(last)))) {
             Some((last, Ordering::Equal)) => return last as u32,
             Some((_, Ordering::Less)) => {
                 self.make_index();
@@ -420,86 +525,96 @@ impl SampleIds {
             }
             None | Some((_, Ordering::Greater)) => {}
         }
-        self.names.push(name);
-        self.len() as u32 - 1
+        names.push(name);
+        names.len() as u32 - 1
+    }
+
+    /// True when all ids of another part come after these, and both parts are in order.
+    pub(crate) fn are_before(&self, other: &Self) -> bool {
+        let (Some(last), Some(_)) = (self.len().checked_sub(1), other.len().checked_sub(1)) else { return false };
+        let are_in_order = self.index.is_none() && other.index.is_none();
+        are_in_order && self.names.get(last) < other.names.get(0)
     }
 
     /// Adds the ids of another part at once if all of them come after these. False, and without effect, if they do not, or
     /// if they are stored in another way.
     pub(crate) fn append_after(&mut self, other: &Self) -> bool {
-        let (Some(last), Some(_)) = (self.len().checked_sub(1), other.len().checked_sub(1)) else { return false };
-        let are_in_order = self.index.is_none() && other.index.is_none();
-        if !are_in_order || other.names.rank(0) <= self.names.rank(last) {
+        if !self.are_before(other) {
             return false;
         }
-        match (&mut self.names, &other.names) {
-            (IdStorage::Ints(mine), IdStorage::Ints(theirs)) => mine.extend_from_slice(theirs),
-            (IdStorage::Short(mine), IdStorage::Short(theirs)) => mine.extend_from_slice(theirs),
-            (IdStorage::Texts(mine, ends), IdStorage::Texts(theirs, their_ends)) => {
-                let start = mine.len();
-                mine.push_str(theirs);
-                ends.extend(their_ends.iter().map(|end| start + end));
-            }
-            // Names that count up become longer.
-            (IdStorage::Short(_), IdStorage::Texts(..)) | (IdStorage::Texts(..), IdStorage::Short(_)) => {
-                (0..other.len()).for_each(|place| self.names.push(IdRef::from(&other.names.get(place))));
-            }
-            _ => return false,
+        if let (IdNames::Counted(mine), IdNames::Counted(theirs)) = (&mut self.names, &other.names)
+            && mine.append(theirs)
+        {
+            return true;
         }
-        true
+        self.names.list().append(&other.names.listed())
     }
 
-    /// The place of each of these ids in another list, if it is there. No id is copied.
+    /// Makes room for this many more ids, where they are of one size.
+    pub(crate) fn reserve(&mut self, names: usize) {
+        match &mut self.names {
+            IdNames::Listed(IdStorage::Ints(ints)) => ints.reserve(names),
+            IdNames::Listed(IdStorage::Short(views)) => views.reserve(names),
+            IdNames::Listed(IdStorage::Texts(..) | IdStorage::Any(_)) | IdNames::Counted(_) => {}
+        }
+    }
+
+    /// True when both are the same ids in one ascending order. False does not say that they are not.
+    pub(crate) fn is_same_order(&self, other: &Self) -> bool {
+        if self.index.is_some() || other.index.is_some() || self.len() != other.len() {
+            return false;
+        }
+        match (&self.names, &other.names) {
+            (IdNames::Counted(mine), IdNames::Counted(theirs)) => mine == theirs,
+            (IdNames::Listed(IdStorage::Ints(mine)), IdNames::Listed(IdStorage::Ints(theirs))) => mine == theirs,
+            (IdNames::Listed(IdStorage::Short(mine)), IdNames::Listed(IdStorage::Short(theirs))) => mine == theirs,
+            (IdNames::Listed(IdStorage::Texts(mine, ends)), IdNames::Listed(IdStorage::Texts(theirs, their_ends))) => {
+                ends == their_ends && mine == theirs
+            }
+            _ => false,
+        }
+    }
+
+    /// The place of each of these ids in another list, if it is there.
     pub(crate) fn places_in(&self, other: &Self) -> Vec<Option<u32>> {
+        let (mine, theirs) = (self.names.listed(), other.names.listed());
         if self.index.is_none() && other.index.is_none() {
-            return self.merged_places(other);
+            return mine.merged_places(&theirs);
         }
         let own;
         let (index, hasher) = match &other.index {
             Some(index) => (index, &other.hasher),
             None => {
-                own = other.hashed();
+                own = theirs.hashed(&other.hasher);
                 (&own, &other.hasher)
             }
         };
         let place = |at: usize| {
-            let rank = self.names.rank(at);
-            index.find(hasher.hash_one(rank), |&place| other.names.rank(place as usize) == rank).copied()
-        };
-        (0..self.len()).map(place).collect()
-    }
-
-    /// The same where both lists ascend.
-    fn merged_places(&self, other: &Self) -> Vec<Option<u32>> {
-        let mut next = 0;
-        let place = |at: usize| {
-            while next < other.len() {
-                match self.names.compare(at, &other.names, next) {
-                    Ordering::Less => return None,
-                    Ordering::Equal => return Some(next as u32),
-                    Ordering::Greater => next += 1,
-                }
-            }
-            None
+            let rank = mine.rank(at);
+            index.find(hasher.hash_one(rank), |&place| theirs.rank(place as usize) == rank).copied()
         };
         (0..self.len()).map(place).collect()
     }
 
     /// The order of two ids.
     pub(crate) fn compare(&self, a: u32, b: u32) -> Ordering {
-        self.names.compare(a as usize, &self.names, b as usize)
+        match &self.names {
+            IdNames::Counted(_) => a.cmp(&b),
+            IdNames::Listed(names) => names.compare(a as usize, names, b as usize),
+        }
     }
 
     /// Leaves out the ids from this place on.
     pub(crate) fn truncate(&mut self, names: usize) {
         match &mut self.names {
-            IdStorage::Ints(ints) => ints.truncate(names),
-            IdStorage::Texts(texts, ends) => {
+            IdNames::Counted(counted) => counted.truncate(names),
+            IdNames::Listed(IdStorage::Ints(ints)) => ints.truncate(names),
+            IdNames::Listed(IdStorage::Texts(texts, ends)) => {
                 ends.truncate(names);
                 texts.truncate(ends.last().copied().unwrap_or(0));
             }
-            IdStorage::Short(views) => views.truncate(names),
-            IdStorage::Any(any) => any.truncate(names),
+            IdNames::Listed(IdStorage::Short(views)) => views.truncate(names),
+            IdNames::Listed(IdStorage::Any(any)) => any.truncate(names),
         }
         if self.index.is_some() {
             self.make_index();
@@ -507,16 +622,7 @@ impl SampleIds {
     }
 
     fn make_index(&mut self) {
-        self.index = Some(self.hashed());
-    }
-
-    fn hashed(&self) -> HashTable<u32> {
-        let mut index = HashTable::with_capacity(self.len() * 2);
-        let hash = |place: &u32| self.hasher.hash_one(self.names.rank(*place as usize));
-        for place in 0..self.len() as u32 {
-            index.insert_unique(hash(&place), place, hash);
-        }
-        index
+        self.index = Some(self.names.list().hashed(&self.hasher));
     }
 
     /// The first and the last id, if all are in order.
@@ -527,11 +633,11 @@ impl SampleIds {
 
     /// True when no id is in two of these parts. May be false although none is: ids are compared by their hashes.
     pub(crate) fn are_apart<'a>(parts: impl Iterator<Item = &'a Self> + Clone) -> bool {
-        let mut end: Option<IdRank<'_>> = None;
+        let mut end: Option<SampleId> = None;
         let mut follows = |ids: &'a Self| {
             let Some(last) = ids.len().checked_sub(1) else { return true };
-            let is_after = end.is_none_or(|end| end < ids.names.rank(0));
-            end = Some(ids.names.rank(last));
+            let is_after = end.as_ref().is_none_or(|end| *end < ids.get(0));
+            end = Some(ids.get(last as u32));
             is_after && ids.index.is_none()
         };
         if parts.clone().all(&mut follows) {
@@ -540,8 +646,9 @@ impl SampleIds {
         let hasher = DefaultHashBuilder::default();
         let mut seen: HashTable<u64> = HashTable::with_capacity(parts.clone().map(Self::len).sum());
         for ids in parts {
-            for place in 0..ids.len() {
-                let hash = hasher.hash_one(ids.names.rank(place));
+            let names = ids.names.listed();
+            for place in 0..names.len() {
+                let hash = hasher.hash_one(names.rank(place));
                 match seen.entry(hash, |&other| other == hash, |&other| other) {
                     hashbrown::hash_table::Entry::Occupied(_) => return false,
                     hashbrown::hash_table::Entry::Vacant(vacant) => vacant.insert(hash),

@@ -5,6 +5,7 @@ mod cached_answers;
 pub(crate) mod clusters;
 pub(crate) mod column;
 mod completeness;
+mod counted_names;
 pub(crate) mod cow_indices;
 mod deliveries;
 pub(crate) mod distinct_texts;
@@ -47,7 +48,9 @@ pub use points::Points;
 pub use records::Record;
 pub use row_codes::FactColumn;
 pub use samples::{Attempt, Metadata, Samples};
-pub use scenario::{FIELDS, PassRule, Scenario, ScenarioOutcome, Scenarios, latencies, several_scorers};
+pub use scenario::{
+    FIELDS, PassRule, Scenario, ScenarioOutcome, Scenarios, count_timeouts, latencies, several_scorers,
+};
 pub use score::{Outcome, SampleScore, Score};
 pub use score_rows::ScoreRows;
 pub use shards::Shards;

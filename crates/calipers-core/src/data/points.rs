@@ -272,6 +272,16 @@ impl<'a> Points<'a> {
         }
     }
 
+    /// The same field as it is stored, if that is one float for each row and no number stands for another; a NaN is a gap.
+    pub(crate) fn stored_floats(&self, name: &str, labels: &Labels) -> Option<&'a [f64]> {
+        if labels.map_numbers() { None } else { self.samples.stored_floats(name, &self.scores().attempt) }
+    }
+
+    /// True when every row is of its own sample, in their order.
+    pub(crate) fn is_row_per_sample(&self) -> bool {
+        is_counting(self.sample_codes())
+    }
+
     /// An error if a row stands for attempts that have several values of a metadata key: none of them is the sample's.
     pub(crate) fn check_single(&self, key: &str) -> Result<(), Error> {
         if self.is_by_attempt { Ok(()) } else { self.samples.check_single(key) }

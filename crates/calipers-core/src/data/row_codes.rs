@@ -53,6 +53,13 @@ impl RowCodes {
         }
     }
 
+    /// Makes room for this many more rows, where each has its place.
+    pub(crate) fn reserve(&mut self, more: usize) {
+        if let Self::Dense(codes, _) = self {
+            codes.reserve(more);
+        }
+    }
+
     /// Sets the code of a row that has none yet.
     pub(crate) fn set_if_gap(&mut self, row: u32, code: u32) {
         let at = row as usize;

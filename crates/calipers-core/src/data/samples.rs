@@ -1,7 +1,7 @@
 //! The samples of a run, column by column.
 
 use crate::data::attempt_facts::AttemptFacts;
-use crate::data::column::{ABSENT, Column};
+use crate::data::column::{ABSENT, Coded, Column};
 use crate::data::cow_indices::CowIndices;
 use crate::data::field_column::FieldColumn;
 use crate::data::ids::SampleIds;
@@ -171,6 +171,45 @@ impl Samples {
         }
     }
 
+    /// Adds the samples of another part of the same run if that takes no look at single samples: names ascend from part to part,
+    /// and every sample has one attempt. Gives the part back otherwise.
+    ///
+    /// ```
+    /// use calipers_core::Samples;
+    ///
+    /// let part = |id: &str| {
+    ///     let mut samples = Samples::new();
+    ///     samples.push(id).score("judge", 1.0);
+    ///     samples
+    /// };
+    /// let mut samples = part("q1");
+    /// assert!(samples.append_after(part("q2")).is_ok());
+    /// assert_eq!(samples.append_after(part("q1")).expect_err("it does not come after").len(), 1);
+    /// assert_eq!(samples.len(), 2);
+    /// ```
+    pub fn append_after(&mut self, other: Self) -> Result<(), Box<Self>> {
+        let is_single = self.attempt_facts.is_none() && other.attempt_facts.is_none();
+        if self.attempt_sample.is_empty() || is_single && self.ids.are_before(&other.ids) {
+            self.append(other);
+            return Ok(());
+        }
+        Err(Box::new(other))
+    }
+
+    /// Makes room for this many samples with one attempt each, so that parts can be added without a move of those before them.
+    pub fn reserve(&mut self, samples: usize) {
+        self.ids.reserve(samples);
+        let lists = [&mut self.epochs, &mut self.attempt_sample, &mut self.attempt_epoch].into_iter();
+        let of_scores = self.scores.values_mut().flat_map(|scores| {
+            scores.values.reserve(samples);
+            [&mut scores.sample, &mut scores.epoch, &mut scores.attempt]
+        });
+        CowIndices::reserve_each(lists.chain(of_scores).collect(), samples);
+        self.attempt_counted.reserve(samples);
+        self.fields.values_mut().for_each(|field| field.reserve(samples));
+        self.metadata.values_mut().for_each(|column| column.codes.reserve(samples));
+    }
+
     /// Adds the attempts of a part whose samples are all new and have been named here, one attempt each.
     fn append_new(&mut self, other: Self, known: u32, first: u32) {
         self.append_places(&other, known, first);
@@ -327,6 +366,12 @@ impl Samples {
         self.ids.places_in(&other.ids)
     }
 
+    /// True when both runs have the same samples in one order, which is that of their names. False does not say that they do not.
+    #[must_use]
+    pub fn has_same_order(&self, other: &Self) -> bool {
+        self.ids.is_same_order(&other.ids)
+    }
+
     /// The order of two samples by their names, without a copy of these.
     #[must_use]
     pub fn compare_ids(&self, a: u32, b: u32) -> std::cmp::Ordering {
@@ -455,7 +500,7 @@ impl Samples {
 
     /// All attempts, each once, by sample and then by epoch: the rows of metrics over fields.
     pub(crate) fn all_attempts(&self) -> Scores {
-        let nothing = |rows: usize| Values::Scalars(Column::Floats(vec![f64::NAN; rows]));
+        let nothing = |rows: usize| Values::Scalars(Column::Coded(Coded::missing(rows)));
         // With one attempt per sample, in their order, the list of samples is that of rows.
         if is_counting(&self.attempt_sample) {
             let (sample, epoch) = (self.attempt_sample.clone(), self.attempt_epoch.clone());
@@ -718,6 +763,11 @@ impl Samples {
             return column.gather(rows);
         }
         self.fact_values(name, rows)
+    }
+
+    /// A field by attempt, if it is stored as one float for each of these rows, in their order; a NaN is a gap.
+    pub(crate) fn stored_floats(&self, name: &str, rows: &[u32]) -> Option<&[f64]> {
+        self.fields.get(name)?.stored_floats(rows)
     }
 
     /// A metadata key by attempt, each with its own value.

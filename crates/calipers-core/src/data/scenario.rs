@@ -434,6 +434,12 @@ impl<'a> Scenarios<'a> {
         })
     }
 
+    /// True when each sample has one attempt, and attempts have the places of their samples.
+    #[must_use]
+    pub fn is_attempt_per_sample(&self) -> bool {
+        self.points.len() == self.points.samples().len() && self.points.is_row_per_sample()
+    }
+
     /// The outcome of an attempt.
     #[must_use]
     pub fn outcome(&self, attempt: usize) -> ScenarioOutcome {
@@ -679,6 +685,22 @@ impl ScoreFallback {
     }
 }
 
+/// How many attempts ran out of time, or took infinitely long.
+pub fn count_timeouts(points: &Points<'_>, context: &Context) -> Result<u64, Error> {
+    let count = |latencies: &mut dyn Iterator<Item = f64>| latencies.filter(|latency| latency.is_infinite()).count();
+    let is_as_stored = !may_be_cut(points);
+    let found = match points.stored_floats("latency_ms", &context.labels).filter(|_| is_as_stored) {
+        Some(latencies) => count(&mut latencies.iter().copied()),
+        None => count(&mut latencies(points, context)?.into_iter().flatten()),
+    };
+    Ok(found as u64)
+}
+
+/// False when nothing says that an attempt was ended by a limit.
+fn may_be_cut(points: &Points<'_>) -> bool {
+    points.samples().has_errors() || points.samples().fields().any(|field| **field == *"limit")
+}
+
 /// How long attempts took. One that ran out of time took longer than any limit, even if a shorter time is recorded.
 pub fn latencies(points: &Points<'_>, context: &Context) -> Result<Vec<Option<f64>>, Error> {
     let mut latencies = points.field("latency_ms", &context.labels)?;
@@ -687,7 +709,7 @@ pub fn latencies(points: &Points<'_>, context: &Context) -> Result<Vec<Option<f6
     let limits = has_limits.then(|| points.field_values("limit"));
     let is_cut =
         |row| limits.as_ref().is_some_and(|limits| matches!(limits.get(row), Value::Text(kind) if *kind == *"time"));
-    let may_be_cut = has_limits || points.samples().has_errors();
+    let may_be_cut = may_be_cut(points);
     for (row, latency) in latencies.iter_mut().enumerate().filter(|_| may_be_cut) {
         if points.error(row).is_some_and(|error| is_timeout(error)) || is_cut(row) {
             *latency = Some(f64::INFINITY);

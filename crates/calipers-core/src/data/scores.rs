@@ -277,6 +277,13 @@ impl Values {
         }
     }
 
+    /// Makes room for this many more rows, where values are plain.
+    pub(crate) fn reserve(&mut self, more: usize) {
+        if let Self::Scalars(column) = self {
+            column.reserve(more);
+        }
+    }
+
     pub(crate) fn has_root_missing(&self) -> bool {
         match self {
             Self::Scalars(column) => column.has_missing(),

@@ -109,6 +109,37 @@ impl Cells {
         }
     }
 
+    /// The codes that texts have in this column from now on, for [`extend_known`](Self::extend_known); nothing for a column of numbers.
+    pub fn codes_of_texts<'t>(&mut self, texts: impl IntoIterator<Item = &'t str>) -> Option<Vec<u32>> {
+        if matches!(&self.0, Column::Floats(floats) if floats.is_empty()) {
+            self.0 = Column::Coded(Coded::default());
+        }
+        match &mut self.0 {
+            Column::Coded(coded) => Some(coded.codes_of_texts(texts)),
+            Column::Floats(_) => None,
+        }
+    }
+
+    /// Adds texts by their places in a list whose codes are known; a place beyond it is a gap. False, and without effect, for a column
+    /// of numbers.
+    ///
+    /// ```
+    /// use calipers_core::Cells;
+    ///
+    /// let mut category = Cells::labels();
+    /// category.push_text("code");
+    /// let known = category.codes_of_texts(["math", "code"]).expect("a column of texts");
+    /// assert!(category.extend_known([1, 0, 1].into_iter(), &known));
+    /// assert_eq!(category.len(), 4);
+    /// ```
+    pub fn extend_known(&mut self, places: impl Iterator<Item = u32>, known: &[u32]) -> bool {
+        match &mut self.0 {
+            Column::Coded(coded) => coded.extend_known(places, known),
+            Column::Floats(_) => return false,
+        }
+        true
+    }
+
     /// Takes the rows out. The dictionary stays, so that the next rows share it.
     #[must_use]
     pub fn take_rows(&mut self) -> Self {

@@ -288,11 +288,15 @@ pub(crate) fn by_sample<'v, T>(rows: &'v [u32], values: &'v [T]) -> impl Iterato
     })
 }
 
+/// The mean of one value. A sum has no negative zero.
+pub(crate) fn mean_of_one(value: f64) -> f64 {
+    value + 0.0
+}
+
 /// The mean of the attempts that have a value, if any has.
 pub(crate) fn mean_of_given(attempts: &[Option<f64>]) -> Option<f64> {
     if let [one] = attempts {
-        // A sum has no negative zero.
-        return one.map(|x| x + 0.0);
+        return one.map(mean_of_one);
     }
     let mut sum = ExactSum::default();
     let mut count = 0u32;

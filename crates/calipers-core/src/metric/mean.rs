@@ -140,6 +140,12 @@ impl Averaged for Field {
     fn values(&self, points: &Points<'_>, context: &Context) -> Result<Known<f64>, Error> {
         Ok(finite_field(points, &self.0, context)?.into())
     }
+
+    fn stored<'s>(&self, points: &Points<'s>, context: &Context) -> Option<&'s [f64]> {
+        let values = points.stored_floats(&self.0, &context.labels)?;
+        // No early exit, so that vector instructions can do it.
+        values.iter().fold(true, |are_finite, value| are_finite & value.is_finite()).then_some(values)
+    }
 }
 
 /// What records without scores say of their answers.

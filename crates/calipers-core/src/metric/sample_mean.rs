@@ -3,7 +3,7 @@
 use super::interval::{field_figure, mean_figure};
 use super::{Context, Measure, Tally};
 use crate::data::scenario::ScoreFallback;
-use crate::metric::evidence::{by_sample, mean_of_given};
+use crate::metric::evidence::{by_sample, mean_of_given, mean_of_one};
 use crate::{Answer, Error, Evidence, Points, Reason, Score, StateReader, StateWriter, Undefined};
 use calipers_stats::Moments;
 
@@ -35,6 +35,11 @@ pub(super) trait Averaged: Send + Sync + 'static {
         None
     }
 
+    /// The values as they are stored, if each attempt has one, and all are finite.
+    fn stored<'s>(&self, _points: &Points<'s>, _context: &Context) -> Option<&'s [f64]> {
+        None
+    }
+
     /// The value of each attempt, if it has one.
     fn values(&self, points: &Points<'_>, context: &Context) -> Result<Known<f64>, Error>;
 }
@@ -56,6 +61,12 @@ pub(super) struct SampleMeanState {
 }
 
 impl<A: Averaged> SampleMean<A> {
+    /// The values of the samples as they are stored, where each has one attempt with a finite value: there may be millions, and
+    /// nothing to reduce.
+    fn stored<'s>(&self, points: &Points<'s>, context: &Context) -> Option<&'s [f64]> {
+        self.0.stored(points, context).filter(|_| points.is_row_per_sample())
+    }
+
     /// The value of a sample. Shares are reduced as the run's scores are; what is measured is averaged.
     fn one_of(&self, attempts: &[Option<f64>], context: &Context) -> Result<Option<f64>, Error> {
         let given = attempts.iter().flatten().count();
@@ -75,6 +86,14 @@ impl<A: Averaged> Measure for SampleMean<A> {
     }
 
     fn fold(&self, state: &mut SampleMeanState, points: &Points<'_>, context: &Context) -> Result<(), Error> {
+        if let Some(values) = self.stored(points, context) {
+            state.fallback.note(points.samples(), false);
+            for values in values.chunks(MEANS_MAX) {
+                let means: Vec<f64> = values.iter().map(|&value| mean_of_one(value)).collect();
+                state.means.extend(&means);
+            }
+            return Ok(());
+        }
         let known = self.0.values(points, context)?;
         state.fallback.note(points.samples(), known.rests_on_score);
         // Many are added up in much less time than one by one, to the same sum.
@@ -134,8 +153,14 @@ impl<A: Averaged> Measure for SampleMean<A> {
     }
 
     fn evidence(&self, points: &Points<'_>, context: &Context) -> Result<Option<Evidence>, Error> {
-        let known = self.0.values(points, context)?;
         let mut fallback = ScoreFallback::default();
+        if let Some(values) = self.stored(points, context) {
+            fallback.note(points.samples(), false);
+            fallback.check(self.0.name())?;
+            let values = values.iter().map(|&value| mean_of_one(value)).collect();
+            return Ok(Some(Evidence::Mean { samples: points.sample_codes().to_vec(), values, missing: Vec::new() }));
+        }
+        let known = self.0.values(points, context)?;
         fallback.note(points.samples(), known.rests_on_score);
         fallback.check(self.0.name())?;
         // An error of the reducer has shown when the figure was made.

@@ -378,8 +378,8 @@ impl Judge<'_> {
             removed: Vec::new(),
         };
         let mut seen = BTreeSet::new();
-        for scenario in &self.summaries {
-            let id = self.id(scenario);
+        for scenario in self.summaries.iter() {
+            let id = self.id(&scenario);
             match baseline.scenarios.get(&id) {
                 None => result.added.push(id.clone()),
                 // A scenario that did not run, then or now, has not changed.
@@ -491,7 +491,7 @@ pub(super) fn record(judge: &Judge<'_>, metrics: &Metrics) -> Baseline {
         reducer: Some(judge.reducer.name().to_owned()),
         ..Baseline::default()
     };
-    for scenario in &judge.summaries {
+    for scenario in judge.summaries.iter() {
         let outcomes = &judge.scenarios.outcomes()[scenario.attempts()];
         let entry = BaselineScenario {
             outcome: scenario.outcome,
@@ -499,7 +499,7 @@ pub(super) fn record(judge: &Judge<'_>, metrics: &Metrics) -> Baseline {
             attempts: outcomes.len() as u32,
             values: IndexMap::new(),
         };
-        baseline.scenarios.insert(judge.id(scenario), entry);
+        baseline.scenarios.insert(judge.id(&scenario), entry);
     }
     for (name, measured) in metrics.iter() {
         let Some(value) = measured.value().map(Baseline::settle) else { continue };

@@ -12,7 +12,7 @@ impl Judge<'_> {
         let mut counts: OutcomeCounts = self.summaries.iter().map(|scenario| scenario.outcome).collect();
         counts.attempts = self.samples.attempts() as u64;
         counts.errored_attempts = self.samples.errored_attempts() as u64;
-        let is_flaky = |scenario: &&ScenarioSummary| {
+        let is_flaky = |scenario: &ScenarioSummary| {
             let has = |wanted| self.outcomes(scenario).contains(&wanted);
             has(ScenarioOutcome::Passed) && has(ScenarioOutcome::Failed)
         };
@@ -23,7 +23,7 @@ impl Judge<'_> {
             || !(self.policy.required.is_empty() && self.policy.optional.is_empty());
         // The names of all scenarios are only needed where something says which there should be.
         let named = self.summaries.iter().filter(|_| is_asked);
-        let present: BTreeSet<String> = named.map(|scenario| self.id(scenario)).collect();
+        let present: BTreeSet<String> = named.map(|scenario| self.id(&scenario)).collect();
         let absent = |ids: &mut dyn Iterator<Item = &str>| -> Vec<String> {
             ids.filter(|id| !present.contains(*id)).map(str::to_owned).collect::<BTreeSet<_>>().into_iter().collect()
         };
@@ -67,7 +67,7 @@ impl Judge<'_> {
     fn nothing_measured(&self, scenarios: u64) -> CoverageReason {
         let has_verdict =
             |outcome: &&ScenarioOutcome| matches!(outcome, ScenarioOutcome::Passed | ScenarioOutcome::Failed);
-        let attempts = |scenario: &ScenarioSummary| self.outcomes(scenario).iter().filter(has_verdict).count() as u64;
+        let attempts = |scenario: ScenarioSummary| self.outcomes(&scenario).iter().filter(has_verdict).count() as u64;
         match self.summaries.iter().map(attempts).max().unwrap_or(0) {
             0 => CoverageReason::NothingScored { scenarios },
             attempts => CoverageReason::NothingReduced(self.reducer.no_value_reason(attempts)),

@@ -126,7 +126,7 @@ struct Judge<'a> {
     pass_threshold: Option<f64>,
     reducer: Reducer,
     scenarios: Scenarios<'a>,
-    summaries: Vec<scenario_rules::ScenarioSummary>,
+    summaries: scenario_rules::ScenarioSummaries,
     weights: Option<Vec<f64>>,
     /// For each sample its cluster, if the policy says how samples go together.
     clusters: Option<Clusters>,
@@ -287,10 +287,10 @@ impl<'a> Judge<'a> {
         check_categories(policy, case.samples)?;
         let rows = RunRows::new(case.samples);
         let scenarios = Scenarios::of_run(&rows, &pass_rule, &context)?;
-        let summaries = scenario_rules::summaries(policy, &scenarios, &reducer)?;
+        let summaries = scenario_rules::summarize(policy, &scenarios, &reducer)?;
         let mut errored = vec![false; case.samples.len()];
-        for scenario in &summaries {
-            errored[scenario.sample as usize] = scenario.is_errored;
+        for scenario in summaries.iter().filter(|scenario| scenario.is_errored) {
+            errored[scenario.sample as usize] = true;
         }
         let mode = match (policy.confidence, case.look) {
             (None, _) => Mode::Point,
@@ -331,7 +331,7 @@ impl<'a> Judge<'a> {
             name.and_then(|name| list.iter().find(|(known, _)| known.value == name)).map_or(1.0, |(_, weight)| *weight)
         };
         let mut each = vec![1.0; self.samples.len()];
-        for scenario in &self.summaries {
+        for scenario in self.summaries.iter() {
             each[scenario.sample as usize] =
                 weight(&weights.by_category, self.categories.of(scenario.sample).map(|name| &**name))
                     * weight(&weights.by_capability, self.capabilities.of(scenario.sample).map(|name| &**name));
@@ -637,7 +637,7 @@ impl<'a> Judge<'a> {
         if !is_asked || self.mode == Mode::Point {
             return None;
         }
-        let found = find_likely(self.samples, &scenario_rules::pass_shares(&self.summaries))?;
+        let found = find_likely(self.samples, &self.summaries.pass_shares())?;
         Some(GateCaveat::LikelyClusters {
             field: found.field,
             clusters: found.clusters,

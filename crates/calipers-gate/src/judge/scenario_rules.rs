@@ -19,6 +19,7 @@ use std::sync::Arc;
 const FAILURES: [&str; 3] = ["failure_type", "failure_types", "failures"];
 
 /// A scenario with its attempts taken together. A run may have millions of them, so names are looked up where they are used.
+#[derive(Clone)]
 pub(super) struct ScenarioSummary {
     pub(super) sample: u32,
     attempts: Range<u32>,
@@ -39,6 +40,58 @@ impl ScenarioSummary {
     /// The reduced share of its attempts that passed, if that is known of any.
     pub(super) fn share(&self) -> Option<f64> {
         Some(self.share).filter(|share| !share.is_nan())
+    }
+}
+
+/// The scenarios of a run. Of one with a single attempt, everything follows from its outcome: such scenarios are not listed.
+pub(super) enum ScenarioSummaries {
+    /// Every sample, with one attempt each, in their order: the outcome of each, and what scenarios of each outcome are like.
+    Single {
+        outcomes: Vec<ScenarioOutcome>,
+        alike: Box<[ScenarioSummary; 4]>,
+    },
+    Listed(Vec<ScenarioSummary>),
+}
+
+impl ScenarioSummaries {
+    fn len(&self) -> usize {
+        match self {
+            Self::Single { outcomes, .. } => outcomes.len(),
+            Self::Listed(summaries) => summaries.len(),
+        }
+    }
+
+    fn get(&self, place: usize) -> ScenarioSummary {
+        match self {
+            Self::Single { outcomes, alike } => {
+                let sample = place as u32;
+                let like = &alike[outcome_place(outcomes[place])];
+                ScenarioSummary { sample, attempts: sample..sample + 1, ..*like }
+            }
+            Self::Listed(summaries) => summaries[place].clone(),
+        }
+    }
+
+    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = ScenarioSummary> {
+        (0..self.len()).map(|place| self.get(place))
+    }
+
+    /// The share of its attempts that each scenario passed, where that is known.
+    pub(super) fn pass_shares(&self) -> Vec<(u32, f64)> {
+        self.iter().filter_map(|scenario| Some((scenario.sample, scenario.share()?))).collect()
+    }
+}
+
+const OUTCOMES: [ScenarioOutcome; 4] =
+    [ScenarioOutcome::Passed, ScenarioOutcome::Failed, ScenarioOutcome::Errored, ScenarioOutcome::Unscored];
+
+/// The place of an outcome among [`OUTCOMES`].
+fn outcome_place(outcome: ScenarioOutcome) -> usize {
+    match outcome {
+        ScenarioOutcome::Passed => 0,
+        ScenarioOutcome::Failed => 1,
+        ScenarioOutcome::Errored => 2,
+        ScenarioOutcome::Unscored => 3,
     }
 }
 
@@ -88,18 +141,13 @@ impl<'a> ScenarioNames<'a> {
     }
 }
 
-/// The share of its attempts that each scenario passed, where that is known.
-pub(super) fn pass_shares(summaries: &[ScenarioSummary]) -> Vec<(u32, f64)> {
-    summaries.iter().filter_map(|scenario| Some((scenario.sample, scenario.share()?))).collect()
-}
-
 /// The scenarios of a run. One has passed if the reduced share of its attempts that passed reaches what the policy asks
 /// for, which is all of it unless it says otherwise.
-pub(super) fn summaries(
+pub(super) fn summarize(
     policy: &Policy,
     scenarios: &Scenarios<'_>,
     reducer: &Reducer,
-) -> Result<Vec<ScenarioSummary>, Fault> {
+) -> Result<ScenarioSummaries, Fault> {
     let wanted = match &policy.epochs.min_pass_rate {
         Some(threshold) => threshold.share("min_pass_rate")?,
         None => 1.0,
@@ -107,8 +155,7 @@ pub(super) fn summaries(
     let optional: BTreeSet<&str> = policy.optional.iter().map(|id| id.value.as_str()).collect();
     let is_optional =
         |sample: u32| !optional.is_empty() && optional.contains(scenarios.id(sample).to_string().as_str());
-    let one = |scenario: Scenario| {
-        let outcomes = &scenarios.outcomes()[scenario.attempts.clone()];
+    let of_outcomes = |scenario: Scenario, outcomes: &[ScenarioOutcome]| {
         let share = share(outcomes, reducer);
         ScenarioSummary {
             sample: scenario.sample,
@@ -119,7 +166,16 @@ pub(super) fn summaries(
             is_optional: is_optional(scenario.sample),
         }
     };
-    Ok(scenarios.iter().map(one).collect())
+    if optional.is_empty() && scenarios.is_attempt_per_sample() {
+        let alike = |outcome: ScenarioOutcome| of_outcomes(Scenario { sample: 0, attempts: 0..1 }, &[outcome]);
+        let outcomes = scenarios.outcomes().to_vec();
+        return Ok(ScenarioSummaries::Single { outcomes, alike: Box::new(OUTCOMES.map(alike)) });
+    }
+    let one = |scenario: Scenario| {
+        let outcomes = &scenarios.outcomes()[scenario.attempts.clone()];
+        of_outcomes(scenario, outcomes)
+    };
+    Ok(ScenarioSummaries::Listed(scenarios.iter().map(one).collect()))
 }
 
 fn overall_outcome(outcomes: &[ScenarioOutcome], share: Option<f64>, wanted: f64) -> ScenarioOutcome {
@@ -171,7 +227,7 @@ impl Judge<'_> {
     }
 
     /// The scenarios that rules about single scenarios apply to.
-    pub(super) fn binding(&self) -> impl Iterator<Item = &ScenarioSummary> {
+    pub(super) fn binding(&self) -> impl Iterator<Item = ScenarioSummary> {
         self.summaries.iter().filter(|scenario| !scenario.is_optional)
     }
 
@@ -215,7 +271,7 @@ impl Judge<'_> {
         let mut below = Vec::new();
         let mut errored = Vec::new();
         for scenario in self.binding() {
-            let count = |wanted| self.outcomes(scenario).iter().filter(|outcome| **outcome == wanted).count();
+            let count = |wanted| self.outcomes(&scenario).iter().filter(|outcome| **outcome == wanted).count();
             let (passed, failed) = (count(ScenarioOutcome::Passed), count(ScenarioOutcome::Failed));
             let broken = count(ScenarioOutcome::Errored);
             let attempts = passed + failed + broken;
@@ -223,7 +279,7 @@ impl Judge<'_> {
                 continue;
             }
             let list = if holds(rule, (passed + broken) as f64 / attempts as f64) { &mut errored } else { &mut below };
-            list.push(ScenarioShare { scenario: self.id(scenario), passed, attempts });
+            list.push(ScenarioShare { scenario: self.id(&scenario), passed, attempts });
         }
         let judgement = if !below.is_empty() {
             Judgement::new(Verdict::Fail, ScenarioReason::TooRarely(below))
@@ -244,10 +300,11 @@ impl Judge<'_> {
         let mut found = Vec::new();
         let said = self.failure_columns();
         for scenario in self.binding() {
-            let all = self.failures_of(scenario, &said);
+            let all = self.failures_of(&scenario, &said);
             let blocking = kinds.iter().filter(|kind| all.contains(&kind.value));
-            found
-                .extend(blocking.map(|kind| BlockingFailure { kind: kind.value.clone(), scenario: self.id(scenario) }));
+            found.extend(
+                blocking.map(|kind| BlockingFailure { kind: kind.value.clone(), scenario: self.id(&scenario) }),
+            );
         }
         let judgement = if found.is_empty() {
             Judgement::new(Verdict::Pass, ScenarioReason::NoBlockingFailure)
@@ -289,9 +346,9 @@ impl Judge<'_> {
         if ids.is_empty() {
             return Vec::new();
         }
-        let named: HashMap<SampleId, &ScenarioSummary> =
+        let named: HashMap<SampleId, ScenarioSummary> =
             self.summaries.iter().rev().map(|scenario| (self.scenarios.id(scenario.sample), scenario)).collect();
-        ids.iter().map(|id| self.check(&id.value, named.get(&SampleId::from(id.value.as_str())).copied())).collect()
+        ids.iter().map(|id| self.check(&id.value, named.get(&SampleId::from(id.value.as_str())))).collect()
     }
 
     fn check(&self, id: &str, scenario: Option<&ScenarioSummary>) -> ScenarioCheck {
@@ -327,7 +384,7 @@ impl Judge<'_> {
             weight: self.weights().map_or(1.0, |weights| weights[scenario.sample as usize]),
             is_required: !required.is_empty() && required.contains(self.id(scenario).as_str()),
         };
-        Ok(self.summaries.iter().map(result).collect())
+        Ok(self.summaries.iter().map(|scenario| result(&scenario)).collect())
     }
 }
 

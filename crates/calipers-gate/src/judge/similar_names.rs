@@ -99,7 +99,7 @@ impl Judge<'_> {
         let mut spellings = spellings(Vec::new(), kinds);
         let said = self.failure_columns();
         for scenario in self.binding() {
-            self.failures_of(scenario, &said).iter().for_each(|name| spellings.add(name, 1));
+            self.failures_of(&scenario, &said).iter().for_each(|name| spellings.add(name, 1));
         }
         spellings.caveats(NameKind::Failure)
     }

@@ -70,7 +70,7 @@ impl Format for ArrowTable {
                 }
                 if let TableReading::Flat(roles) = reading
                     && let Some(rows) =
-                        parquet::collect_parts(|sink| read_plain(source, roles, wanted, |_| BATCH_MAX, sink))
+                        parquet::collect_parts(0, |sink| read_plain(source, roles, wanted, |_| BATCH_MAX, sink))
                 {
                     let slowly =
                         |source: &Source, each: &mut RecordConsumer<'_>| parquet::read_rows(source, roles, each);

@@ -97,20 +97,55 @@ pub(super) fn read_as(
     };
     let read_rows = |source: &Source, each: &mut RecordConsumer<'_>| read_rows(source, roles, each);
     let read = |sink: &RowSink<'_>| parquet_columns::read(source, roles, wanted, sink);
-    match collect_parts(read) {
+    let rows = usize::try_from(file.metadata().file_metadata().num_rows()).unwrap_or(0);
+    match collect_parts(rows, read) {
         Some(rows) => native::check_runs(source, rows, Vec::new(), roles, &read_rows),
         None => native::collect_shards(source, roles, wanted, &read_rows),
     }
 }
 
-/// Receives the rows of a part of a table. Returning false stops the reading.
+/// Rows are added to those of one of so many runs that were met last.
+const RUNS_AT_ONCE_MAX: usize = 64;
+
+/// Room is made at once for at most this many rows, whatever a file says that it has.
+const ROWS_RESERVED_MAX: usize = 1 << 24;
+
+/// Receives the rows of a part of a table, those of one part one after the other. Returning false stops the reading.
 pub(super) type RowSink<'s> = dyn Fn(usize, RowsOfRun) -> bool + Sync + 's;
 
-/// What a fast reader passes on, in the order of the table; nothing if it gives up.
-pub(super) fn collect_parts(read: impl FnOnce(&RowSink<'_>) -> Option<usize>) -> Option<Vec<RowsOfRun>> {
+/// What a fast reader passes on, in the order of the table; nothing if it gives up. Rows that merely go on with those before them are
+/// added to these at once, so that their memory is used again for the next ones.
+pub(super) fn collect_parts(
+    rows_of_table: usize,
+    read: impl FnOnce(&RowSink<'_>) -> Option<usize>,
+) -> Option<Vec<RowsOfRun>> {
     let parts: Mutex<BTreeMap<usize, Vec<RowsOfRun>>> = Mutex::default();
     let keep = |part: usize, rows: RowsOfRun| {
-        parts.lock().unwrap_or_else(PoisonError::into_inner).entry(part).or_default().push(rows);
+        // Only this thread has rows of this part; the others need not wait while some are added.
+        let take = || parts.lock().unwrap_or_else(PoisonError::into_inner).remove(&part).unwrap_or_default();
+        let mut before: Vec<RowsOfRun> = take();
+        let is_only = before.len() == 1;
+        let rest = match before.iter_mut().rev().take(RUNS_AT_ONCE_MAX).find(|last| last.run == rows.run) {
+            Some(last) => {
+                let records = rows.records;
+                // The second rows of a part show that more will come. All other parts may be added to the first. Of several runs,
+                // nothing says how large each is.
+                if is_only && last.records == records {
+                    let rows = if part == 0 { rows_of_table } else { rows_of_table / rayon::current_num_threads() };
+                    last.samples.reserve(rows.min(ROWS_RESERVED_MAX));
+                }
+                match last.samples.append_after(rows.samples) {
+                    Ok(()) => {
+                        last.records += records;
+                        None
+                    }
+                    Err(samples) => Some(RowsOfRun { samples: *samples, run: rows.run, records }),
+                }
+            }
+            None => Some(rows),
+        };
+        before.extend(rest);
+        parts.lock().unwrap_or_else(PoisonError::into_inner).insert(part, before);
         true
     };
     read(&keep)?;

@@ -21,7 +21,7 @@ use arrow_array::types::{
     ArrowPrimitiveType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
     UInt32Type,
 };
-use arrow_array::{Array, ArrayRef};
+use arrow_array::{Array, ArrayRef, DictionaryArray, StringArray};
 use arrow_schema::{DataType, Field, Fields, Schema};
 use calipers_core::{Cells, Table, Value};
 use rayon::prelude::*;
@@ -29,9 +29,11 @@ use std::sync::Arc;
 
 /// Fewer rows are not worth a thread.
 pub(super) const ROWS_A_THREAD_MIN: usize = 100_000;
-/// Rows decoded and folded at once: few enough to stay in the cache, enough to amortise the dictionaries, which are
-/// scanned once per batch.
+/// Rows decoded and folded at once where texts have dictionaries: metrics look at these once per batch.
 pub(super) const BATCH_MAX: usize = 1 << 18;
+/// Rows decoded and folded at once where they do not: few enough that their columns stay in the cache, and in memory that is used
+/// again. That of larger ones goes back to the system after each batch, and comes again page by page.
+const PLAIN_BATCH_MAX: usize = 1 << 13;
 
 /// Passes on the samples of a table and returns its number of rows; `None` if it is not plain or reading was stopped.
 pub(super) fn read(
@@ -148,13 +150,14 @@ impl ParquetColumns {
         sink: &dyn Fn(RowsOfRun) -> bool,
     ) -> Option<usize> {
         let mut slots: Vec<ArrowSlot> = self.0.iter().map(|column| ArrowSlot::new(&column.role)).collect();
+        let mut known: Vec<KnownTexts> = self.0.iter().map(|_| KnownTexts::default()).collect();
         let mut rows = 0;
         for group in groups {
             // A batch over two groups would have to join their dictionaries.
             for batch in self.batches(source, metadata, group)? {
                 let batch = batch.ok()?;
-                for (slot, array) in slots.iter_mut().zip(batch.columns()) {
-                    slot.add(array)?;
+                for ((slot, array), known) in slots.iter_mut().zip(batch.columns()).zip(&mut known) {
+                    slot.add_coded(array, known)?;
                 }
                 for rows in rows_of(&mut slots)? {
                     // A row may name an attempt that another has named.
@@ -172,9 +175,12 @@ impl ParquetColumns {
         let table = metadata.metadata();
         let rows = usize::try_from(table.row_group(group).num_rows()).unwrap_or(0);
         let places = self.0.iter().map(|column| column.place);
+        // There are few runs, but there may be many clusters.
+        let has_dictionary = self.0.iter().any(|column| column.is_coded && !matches!(column.role, ColumnRole::Run(_)));
+        let batch_max = if has_dictionary { BATCH_MAX } else { PLAIN_BATCH_MAX };
         ReaderBuilder::new_with_metadata(BoundedFile::open(source).ok()?, metadata.clone())
             .with_projection(ProjectionMask::roots(table.file_metadata().schema_descr(), places))
-            .with_batch_size(rows.clamp(1, BATCH_MAX))
+            .with_batch_size(rows.clamp(1, batch_max))
             .with_row_groups(vec![group])
             .build()
             .ok()
@@ -269,7 +275,46 @@ pub(super) enum ArrowSlot {
     Run(Arc<str>, Cells),
 }
 
+/// The texts of a dictionary, and their codes here. All batches of a row group have one dictionary.
+#[derive(Default)]
+struct KnownTexts {
+    texts: Option<StringArray>,
+    codes: Vec<u32>,
+}
+
+impl KnownTexts {
+    /// Adds texts by their places in a dictionary, which is scanned if it is another one than before. Nothing if there is something
+    /// unusual in it.
+    fn add(&mut self, cells: &mut Cells, coded: &DictionaryArray<Int32Type>) -> Option<()> {
+        let texts = coded.values().as_string_opt::<i32>().filter(|texts| texts.null_count() == 0)?;
+        // The texts that are known are kept, so that nothing else can be in their place.
+        let is_same = |known: &StringArray| {
+            known.value_data().as_ptr() == texts.value_data().as_ptr()
+                && known.value_offsets().as_ptr() == texts.value_offsets().as_ptr()
+                && known.len() == texts.len()
+        };
+        if !self.texts.as_ref().is_some_and(is_same) {
+            self.codes = cells.codes_of_texts(texts.iter().flatten())?;
+            self.texts = Some(texts.clone());
+        }
+        let is_added = if coded.null_count() == 0 {
+            cells.extend_known(coded.keys().values().iter().map(|&key| key as u32), &self.codes)
+        } else {
+            cells.extend_known(coded.keys().iter().map(|key| key.map_or(u32::MAX, |key| key as u32)), &self.codes)
+        };
+        is_added.then_some(())
+    }
+}
+
 impl ArrowSlot {
+    /// Adds a batch whose dictionary may be that of the batch before; nothing if there is something unusual in it.
+    fn add_coded(&mut self, array: &ArrayRef, known: &mut KnownTexts) -> Option<()> {
+        match (&mut *self, array.as_dictionary_opt::<Int32Type>()) {
+            (Self::Fact(_, cells) | Self::Label(_, cells), Some(coded)) => known.add(cells, coded),
+            _ => self.add(array),
+        }
+    }
+
     pub(super) fn new(role: &ColumnRole) -> Self {
         let cells = Cells::default();
         match role {
