@@ -71,6 +71,10 @@ fn is_utf16(head: &[u8]) -> bool {
 /// Texts that hold tables in a language that is not read.
 fn other_text(shape: &Shape, name: &str) -> Option<(&'static str, String)> {
     let head = &shape.head[..];
+    // Tables that are no text may hold anything.
+    if head.starts_with(b"PAR1") || head.contains(&0) {
+        return None;
+    }
     let ends = |endings: &[&str]| endings.iter().any(|ending| name.ends_with(ending));
     let starts = |start: &[u8]| head.trim_ascii_start().to_ascii_lowercase().starts_with(start);
     let is_json = matches!(head.trim_ascii_start().first(), Some(b'{' | b'['));
@@ -154,6 +158,7 @@ mod tests {
             (b"\"{\\\"id\\\": 1}\"\n\"{\\\"id\\\": 2}\"\n", "r.jsonl", Some("JSON in quotes")),
             (b"\"{\\\"id\\\": 1}\"\n", "r.json", None),
             (b"INFO 1 {\"id\": 1}\nINFO 2 {\"id\": 2}\n", "r.log", Some("a log with JSON in its lines")),
+            (b"PAR1 {\"id\": 1}\nx {\"id\": 2}\n", "r.parquet", None),
             (b"data: {\"id\": 1}\n\ndata: {\"id\": 2}\n", "r.txt", Some("a log with JSON in its lines")),
             (b"\x1e{\"id\": 1}\n\x1e{\"id\": 2}\n", "r.jsonl", Some("a log with JSON in its lines")),
             (b"{'id': 1}\n", "r.txt", Some("a printout of Python")),
