@@ -3,7 +3,8 @@
     file_data.py FOLDER SAMPLES JSON_ROWS PARQUET_ROWS
 
 `log.eval` is written by Inspect AI itself, `log-deflate.eval` has the same members as older versions compressed them,
-`rows.jsonl`, `rows.csv` and `rows.parquet` are written by polars with its defaults. All is made from fixed seeds. Prints how
+`rows.jsonl`, `rows.csv` and `rows.parquet` are written by polars with its defaults, and so are `other.jsonl` and
+`other.parquet`, other results of the same samples. All is made from fixed seeds. Prints how
 many bytes the members of `log.eval` have, and those of its samples alone, as JSON.
 """
 
@@ -150,9 +151,9 @@ def write_deflated(path, log):
             deflated.writestr(member.filename, members.read(member))
 
 
-def rows(count):
+def rows(count, seed=1):
     """A table of results. Scores have two digits, as those of a rubric; `tokens` and `note` are never asked for."""
-    draw = np.random.default_rng(1)
+    draw = np.random.default_rng(seed)
     cluster = draw.integers(0, CLUSTERS, count)
     numbers = {
         "id": np.arange(count),
@@ -196,6 +197,8 @@ def main():
     make(folder / "rows.jsonl", lambda path: rows(json_rows).write_ndjson(path))
     make(folder / "rows.csv", lambda path: rows(json_rows).write_csv(path))
     make(folder / "rows.parquet", lambda path: rows(parquet_rows).write_parquet(path))
+    make(folder / "other.jsonl", lambda path: rows(json_rows, 2).write_ndjson(path))
+    make(folder / "other.parquet", lambda path: rows(parquet_rows, 2).write_parquet(path))
     print(json.dumps(inflated(log)))
 
 

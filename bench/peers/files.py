@@ -255,7 +255,7 @@ class Bench:
         calipers = self.options.calipers
         score = Command("score", [calipers, "score", path, "-m", "accuracy"], no_metrics, 3)
         gate = Command("gate", [calipers, "gate", path, "--policy", policy], no_metrics, 3)
-        compare = Command("compare", [calipers, "compare", path, path, "-m", "accuracy"], no_metrics, 3)
+        compare = Command("compare", [calipers, "compare", path, path.with_stem("other"), "-m", "accuracy"], no_metrics, 3)
         best = measure(case, [score, gate, compare])
         for name, required, in_words in [("gate", GATE_RATIO, "1/1.5×"), ("compare", COMPARE_RATIO, "1/3×")]:
             ours = best[name]
@@ -345,7 +345,7 @@ all, clustered by 50000 documents:
 `calipers score FILE -m 'grouped(mean(), "task")' -m 'stderr(cluster="cluster")' --json` beside a lazy scan of three
 columns in polars (streaming engine) and one scan with grouping sets in DuckDB, which is told the types of the columns
 of JSON. The peers run in a process that is already there, so neither their start nor their import counts; ours does.
-`whole` is `calipers gate FILE --policy POLICY` and `calipers compare FILE FILE -m accuracy`, which keep all samples in memory,
+`whole` is `calipers gate FILE --policy POLICY` and `calipers compare FILE OTHER -m accuracy`, which keep all samples in memory,
 beside `calipers score FILE -m accuracy`; a comparison reads two files. With `--json`, a verdict lists every scenario.
 `clusters` is the mean with its interval, clustered by the same documents, `calipers score FILE -m 'mean()' --cluster cluster`;
 `error` is the same mean with `stderr(cluster="cluster")` beside it.
