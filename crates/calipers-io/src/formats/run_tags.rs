@@ -33,8 +33,9 @@ impl RunTags {
         let mut by_sample: IndexMap<(String, Arc<str>, String), String> = IndexMap::new();
         for (record, id) in records {
             let Value::Map(entries) = record else { continue };
-            for (column, value) in entries {
-                each_tag(column, value, &mut |tag, value| {
+            // Elsewhere a text with a colon is something that was said, as in a conversation.
+            for (column, value) in entries.iter().filter(|(column, _)| known_names::is_tags(column)) {
+                each_tag(value, &mut |tag, value| {
                     let key = (column.clone(), tag.to_lowercase());
                     if let Some(id) = &id {
                         let sample = (id.clone(), key.0.clone(), key.1.clone());
@@ -74,7 +75,7 @@ impl RunTags {
 }
 
 /// The tags of a cell that say what was tried, each with its value.
-fn each_tag(column: &str, value: &Value, each: &mut dyn FnMut(&str, &str)) {
+fn each_tag(value: &Value, each: &mut dyn FnMut(&str, &str)) {
     let mut look = |item: &str| {
         if let Some((tag, value)) = item.split_once([':', '=']) {
             let (tag, value) = (tag.trim(), value.trim());
@@ -92,10 +93,10 @@ fn each_tag(column: &str, value: &Value, each: &mut dyn FnMut(&str, &str)) {
         }),
         Value::Text(text) if text.trim_start().starts_with('[') => {
             if let Some(list @ Value::List(_)) = parse_embedded(text) {
-                each_tag(column, &list, each);
+                each_tag(&list, each);
             }
         }
-        Value::Text(text) if known_names::is_tags(column) => text.split([',', ';', '|']).for_each(look),
+        Value::Text(text) => text.split([',', ';', '|']).for_each(look),
         _ => {}
     }
 }

@@ -138,6 +138,10 @@ fn two_models_in_tags_are_no_attempts_of_one_run() {
     let (names, notes) = read_all(&Source::bytes("apart.json", apart.as_bytes()));
     assert_eq!(names.len(), 1);
     assert!(notes.contains("`tags` holds `model:a` and `model:b`: all are one run here"), "{notes}");
+    // Conversations have speakers, which are no tags.
+    let talk =
+        lines(|id, way| format!(r#"{{"id": {id}, "score": {way}, "output": ["system: {way}", "agent: {way}"]}}"#));
+    assert_eq!(read_all(&Source::bytes("talk.jsonl", talk)).0, [None]);
     // One model everywhere is nothing to speak of.
     let one = tagged(&|_| r#"["model:a"]"#.to_owned());
     assert_eq!(read_all(&Source::bytes("one.jsonl", one)), (vec![None], String::new()));
