@@ -142,6 +142,15 @@ pub enum Caveat {
         /// The number of samples, without those that ended in errors.
         samples: u64,
     },
+    /// Some attempts of samples that are scored have no score: the figures rest on their other attempts.
+    PartlyScored {
+        /// The scorer; none where a field stands in for scores.
+        scorer: Option<String>,
+        /// The number of samples.
+        samples: u64,
+        /// The number of their attempts that have no score, without those that ended in errors.
+        attempts: u64,
+    },
     /// There was nothing to measure.
     NoScores,
     /// The attempts ended in errors.
@@ -374,6 +383,7 @@ impl Caveat {
             Self::UnmatchedKey { .. } => "unmatched-key",
             Self::UnknownLabels { .. } => "unknown-labels",
             Self::NotLookedAt { .. } => "not-looked-at",
+            Self::PartlyScored { .. } => "partly-scored",
             Self::NoScores => "no-scores",
             Self::Errored { .. } => "errored",
             Self::Incomplete { .. } => "incomplete",

@@ -90,6 +90,12 @@ pub fn caveat_sentence(caveat: &Caveat) -> String {
             let are = if *samples == 1 { "is" } else { "are" };
             format!("{} no score by `{scorer}` and {are} in none of its figures", samples_have(*samples))
         }
+        Caveat::PartlyScored { scorer, samples, attempts } => {
+            let (attempts, has) = if *attempts == 1 { ("one attempt".into(), "has") } else { (format!("{attempts} attempts"), "have") };
+            let by = scorer.as_ref().map(|scorer| format!(" by `{scorer}`")).unwrap_or_default();
+            let whose = if *samples == 1 { "its sample rests on its".into() } else { format!("{samples} samples rest on their") };
+            format!("{attempts} {has} no score{by}: {whose} other attempts")
+        }
         Caveat::NoScores => "no attempt has a score".into(),
         Caveat::Errored { attempts: 1 } => "one attempt ended in an error".into(),
         Caveat::Errored { attempts } => format!("{attempts} attempts ended in an error"),
@@ -257,6 +263,9 @@ pub fn caveat_next_step(caveat: &Caveat) -> Option<String> {
         Caveat::UnmatchedKey { known, .. } => return Some(format!("the keys are {}", known.join(", "))),
         Caveat::UnknownLabels { .. } => "map the label to a number",
         Caveat::NotLookedAt { .. } => "check that the scorer ran on all samples",
+        Caveat::PartlyScored { .. } => {
+            "score all attempts, or say that what is missing counts as failed or is excluded"
+        }
         Caveat::NoScores => "check that the run is the right one, and that it was scored",
         Caveat::Errored { attempts: 1 } => "rerun it; an attempt that did not run is neither right nor wrong",
         Caveat::Errored { .. } => "rerun them; an attempt that did not run is neither right nor wrong",
@@ -601,6 +610,14 @@ mod tests {
     #[test]
     fn one_is_told_from_several() {
         for (caveat, want) in [
+            (
+                Caveat::PartlyScored { scorer: Some("judge".into()), samples: 1, attempts: 1 },
+                "one attempt has no score by `judge`: its sample rests on its other attempts",
+            ),
+            (
+                Caveat::PartlyScored { scorer: None, samples: 2, attempts: 3 },
+                "3 attempts have no score: 2 samples rest on their other attempts",
+            ),
             (Caveat::Errored { attempts: 1 }, "one attempt ended in an error"),
             (Caveat::Errored { attempts: 2 }, "2 attempts ended in an error"),
             (Caveat::ModeTies { samples: 1 }, "one sample has no single most frequent score"),

@@ -71,6 +71,7 @@ fn every_caveat() -> Vec<Caveat> {
         Caveat::UnknownLabels { example: "maybe".into() },
         Caveat::NotLookedAt { scorer: "judge".into(), samples: 2 },
         Caveat::NoScores,
+        Caveat::PartlyScored { scorer: Some("judge".into()), samples: 1, attempts: 1 },
         Caveat::Errored { attempts: 1 },
         Caveat::Errored { attempts: 2 },
         Caveat::Incomplete {
@@ -148,6 +149,7 @@ fn kind(caveat: &Caveat) -> &'static str {
         | Caveat::UnknownLabels { .. }
         | Caveat::NotLookedAt { .. }
         | Caveat::NoScores
+        | Caveat::PartlyScored { .. }
         | Caveat::Errored { .. }
         | Caveat::Incomplete { .. }
         | Caveat::LimitsHit { .. }

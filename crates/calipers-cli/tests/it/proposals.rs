@@ -281,3 +281,55 @@ fn models_that_are_named_only_further_down_are_not_pooled() {
     let said_of = said("partly.jsonl", lines(None, false) + &lines(Some("b"), true));
     assert!(said_of.contains("150 samples with `model` in some attempts and not in others"), "{said_of}");
 }
+
+#[test]
+fn lists_below_keys_are_runs_where_they_are_longer_than_there_are_keys() {
+    let wrong: Vec<u8> = RIGHT.iter().map(|right| 1 - right).collect();
+    let attempts: serde_json::Map<_, _> =
+        RIGHT.iter().enumerate().map(|(id, right)| (format!("q{id}"), json!([right, right]))).collect();
+    check(vec![
+        with_advice(
+            "models.json",
+            json!({"large": RIGHT, "small": wrong}).to_string(),
+            "records=*[],id=@index,run=@key",
+            TWO,
+        ),
+        with_advice("attempts.json", json!(attempts).to_string(), "records=.,score=@value[]", SEVEN),
+    ]);
+}
+
+#[test]
+fn pairs_of_a_number_and_a_record_are_attempts() {
+    let pairs =
+        |right: &u8| json!([[0, {"passed": right == &1, "result": "x"}], [1, {"passed": right == &1, "result": "y"}]]);
+    let tasks: serde_json::Map<_, _> =
+        RIGHT.iter().enumerate().map(|(id, right)| (id.to_string(), pairs(right))).collect();
+    check(vec![with_advice("bigcode.json", json!(tasks).to_string(), "records=*[][1],score=passed", SEVEN)]);
+}
+
+#[test]
+fn a_table_with_outcomes_before_answers_is_named() {
+    let said =
+        said("eval.csv", "question,[openai] {{question}}\n2+2,\"[PASS] (1.00)\n\n4\"\n3+3,\"[FAIL] (0.00)\n\n5\"\n");
+    assert!(said.contains("promptfoo export eval latest -o results.json"), "{said}");
+}
+
+#[test]
+fn the_metrics_of_a_long_table_are_runs() {
+    let rows = |model: &str, metric: &str, is_same: bool| -> String {
+        let value = |right: &u8| if is_same { *right } else { 1 - right };
+        RIGHT.iter().enumerate().map(|(id, right)| format!("{model},{metric},q{id},{}\n", value(right))).collect()
+    };
+    let one = rows("m", "exact", true) + &rows("m", "strict", false);
+    let two = one.clone() + &rows("n", "exact", true) + &rows("n", "strict", false);
+    let header = "model,metric,question,value\n";
+    check(vec![
+        with_advice("one.csv", header.to_owned() + &one, "id=question,run=metric,score=value", TWO),
+        with_advice(
+            "two.csv",
+            header.to_owned() + &two,
+            "id=question,run=model+metric,score=value",
+            &[TWO, TWO].concat(),
+        ),
+    ]);
+}

@@ -4,6 +4,7 @@ mod attempt_notes;
 mod figure_names;
 mod glob;
 mod metric_spec;
+mod partly_scored;
 mod results;
 mod run_report;
 mod score_state;
@@ -17,11 +18,12 @@ pub(crate) use state_block::finish_one;
 use crate::metric::{State, is_in_a_cluster, two_sided};
 use crate::value_limits::LimitWatch;
 use crate::{
-    Caveat, Context, Error, ErrorKind, Labels, Metric, Reducer, Samples, Seed, StateReader, StateWriter, ValueLimit,
-    ValueLimits, View, accuracy, damaged, mean_score, stderr,
+    Caveat, Context, Error, ErrorKind, Labels, Metric, MetricBasis, Reducer, Samples, Seed, StateReader, StateWriter,
+    ValueLimit, ValueLimits, View, accuracy, damaged, mean_score, stderr,
 };
 use figure_names::run_result;
 use indexmap::IndexMap;
+use partly_scored::PartlyScored;
 use score_state::ScoreState;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -330,6 +332,8 @@ impl Plan {
             errored: 0,
             ran: 0,
             looked_at: IndexMap::new(),
+            partly_scored: IndexMap::new(),
+            partly_given: PartlyScored::default(),
             fields: BTreeSet::new(),
             run_attempts: 0,
             keys: BTreeSet::new(),
@@ -367,6 +371,9 @@ impl Plan {
         (partial.attempts, partial.errored) = from.take()?;
         (partial.ran, partial.run_attempts) = from.take()?;
         partial.looked_at = from.list(StateReader::take)?.into_iter().collect();
+        let partly = from.list(|from| Ok((from.take()?, PartlyScored::load(from)?)))?;
+        partial.partly_scored = partly.into_iter().collect();
+        partial.partly_given = PartlyScored::load(from)?;
         (partial.fields, partial.keys) = from.take()?;
         partial.alone = from.take()?;
         if !self.context.limits.is_empty() {
@@ -525,6 +532,10 @@ pub struct Partial<'a> {
     /// Samples that ran, and those of them that each scorer has a score or a reason for.
     ran: u64,
     looked_at: IndexMap<Arc<str>, u64>,
+    /// The samples that each scorer has scored in part.
+    partly_scored: IndexMap<Arc<str>, PartlyScored>,
+    /// The same for the field that stands in for scores.
+    partly_given: PartlyScored,
     /// The fields that some shard has.
     fields: BTreeSet<Arc<str>>,
     /// Attempts that metrics over fields have seen.
@@ -549,6 +560,8 @@ impl Partial<'_> {
             let points = samples.points(scorer)?;
             plan.check_reduction(scorer, &points)?;
             *self.looked_at.entry(scorer.clone()).or_default() += points.distinct_samples();
+            let partly = self.partly_scored.entry(scorer.clone()).or_default();
+            *partly = partly.plus(PartlyScored::of(&points, samples));
             let views = self.scorers.entry(scorer.clone()).or_insert_with(|| plan.views(scorer));
             for view in views {
                 view.fold(&points, plan.keep_reductions, &plan.context)?;
@@ -576,6 +589,13 @@ impl Partial<'_> {
             self.run_attempts += points.len() as u64;
             let mut states = self.run.iter_mut().chain(stand_ins);
             states.try_for_each(|state| state.fold_rows(&points, &plan.context))?;
+            let mut metrics = self.run.iter().chain(&self.stand_ins).map(State::metric);
+            if self.looked_at.is_empty()
+                && let Some(metric) = metrics.find(|metric| metric.basis() == MetricBasis::PassShares)
+            {
+                let partly = PartlyScored::of_shares(metric, samples, &plan.context)?;
+                self.partly_given = self.partly_given.plus(partly);
+            }
         }
         Ok(())
     }
@@ -634,6 +654,12 @@ impl Partial<'_> {
             out.put(scorer);
             out.put(samples);
         }
+        out.length(self.partly_scored.len());
+        for (scorer, partly) in &self.partly_scored {
+            out.put(scorer);
+            partly.save(out);
+        }
+        self.partly_given.save(out);
         out.put(&self.fields);
         out.put(&self.keys);
         out.put(&self.alone);
@@ -684,6 +710,11 @@ impl Partial<'_> {
         for (scorer, samples) in other.looked_at {
             *self.looked_at.entry(scorer).or_default() += samples;
         }
+        for (scorer, theirs) in other.partly_scored {
+            let partly = self.partly_scored.entry(scorer).or_default();
+            *partly = partly.plus(theirs);
+        }
+        self.partly_given = self.partly_given.plus(other.partly_given);
         self.attempts += other.attempts;
         self.errored += other.errored;
         self.fields.extend(other.fields);
@@ -742,6 +773,12 @@ impl Partial<'_> {
         for (scorer, &samples) in self.looked_at.iter().filter(|(_, samples)| **samples < self.ran) {
             let samples = self.ran - samples;
             results.caveats.push(Caveat::NotLookedAt { scorer: scorer.to_string(), samples });
+        }
+        let given = self.looked_at.is_empty().then_some((None, self.partly_given));
+        let scored = self.partly_scored.iter().map(|(scorer, partly)| (Some(scorer.to_string()), *partly));
+        for (scorer, PartlyScored { samples, attempts }) in scored.chain(given).filter(|(_, partly)| partly.samples > 0)
+        {
+            results.caveats.push(Caveat::PartlyScored { scorer, samples, attempts });
         }
         if self.scorers.is_empty() && self.run.is_empty() {
             results.caveats.push(Caveat::NoScores);

@@ -105,11 +105,15 @@ fn proposals_of(set: &RecordSet<'_>, said: &Columns) -> Vec<Vec<(String, String)
             None if set.size == 1 && leaves.keys().any(|path| is_of_figure(last_name(path))) => return Vec::new(),
             // A file with one record is a sample, which its name may tell.
             None if set.size == 1 => common.push(("id".to_owned(), "@stem".to_owned())),
+            // Plain values in the lists of several runs: the place in the list is the sample.
+            None if set.lists > 1 && leaves.is_empty() => common.push(("id".to_owned(), "@index".to_owned())),
             None => common.push(("id".to_owned(), "@line".to_owned())),
         }
     }
-    if let (Some(run), false) = (&set.run, names("run")) {
-        common.push(("run".to_owned(), run.clone()));
+    if !names("run")
+        && let Some(run) = set.run.clone().or_else(|| run_with_scorer(&leaves, set))
+    {
+        common.push(("run".to_owned(), run));
     }
     if has_score {
         return vec![common];
@@ -193,6 +197,21 @@ fn proposals_of(set: &RecordSet<'_>, said: &Columns) -> Vec<Vec<(String, String)
         proposals.push(with(Vec::new()));
     }
     proposals
+}
+
+/// What tells the rows of a long table apart, which has one per model, sample and metric: the model and the metric together.
+fn run_with_scorer(leaves: &IndexMap<String, RecordLeaf<'_>>, set: &RecordSet<'_>) -> Option<String> {
+    let find = |known: &[&str]| {
+        let is_it = |(path, leaf): &(&String, &RecordLeaf<'_>)| {
+            let distinct: HashSet<String> = leaf.values.iter().map(ToString::to_string).collect();
+            let is_named = known.iter().any(|name| is_spelt_like(last_name(path), name));
+            let is_whole = !leaf.has_list && leaf.values.len() == set.records.len();
+            is_named && is_whole && distinct.len() > 1 && distinct.len() < set.records.len()
+        };
+        leaves.iter().find(is_it).map(|(path, _)| path.clone())
+    };
+    let scorer = find(&SCORERS)?;
+    Some(find(&RUNS).map_or_else(|| scorer.clone(), |run| format!("{run}+{scorer}")))
 }
 
 /// Names of answers, and of the right ones.
@@ -465,6 +484,25 @@ fn search<'v>(value: &'v Value, path: &str, run: Option<&str>, depth: usize, set
                 let star = if path.is_empty() { "*[]".to_owned() } else { format!("{path}.*[]") };
                 add(star, inner().take(RECORDS_MAX).collect(), true, (None, 1), inner().count());
             }
+            // Pairs of a number and a record, as in `{"0": [[0, {"passed": true}], [1, {…}]]}`.
+            if entries.len() > 1
+                && let Some(place) = place_of_maps(entries)
+            {
+                let inner = || values().flat_map(items_of).filter_map(move |tuple| items_of(tuple).get(place));
+                let star = if path.is_empty() { format!("*[][{place}]") } else { format!("{path}.*[][{place}]") };
+                add(star, inner().take(RECORDS_MAX).collect(), true, (None, 1), inner().count());
+            }
+            // More scores below each key than there are keys, and as many below each: the keys are runs.
+            let length = items_of(&entries[0].1).len();
+            if entries.len() > 1
+                && length > entries.len()
+                && values().all(|value| is_list_of_shares(value) && items_of(value).len() == length)
+            {
+                let inner = || values().flat_map(items_of);
+                let star = if path.is_empty() { "*[]".to_owned() } else { format!("{path}.*[]") };
+                let of = (Some("@key".to_owned()), entries.len());
+                add(star, inner().take(RECORDS_MAX).collect(), false, of, inner().count());
+            }
             if entries.len() > 2 && values().all(is_share) || entries.len() > 1 && values().all(is_list_of_shares) {
                 add(root(), first(), true, (None, 1), entries.len());
             }
@@ -622,6 +660,18 @@ fn is_list_of_maps(value: &Value) -> bool {
 
 fn is_list_of_shares(value: &Value) -> bool {
     matches!(value, Value::List(items) if !items.is_empty() && items.iter().all(is_share))
+}
+
+/// The place in lists of tuples where each tuple has its only map.
+fn place_of_maps(entries: &[(std::sync::Arc<str>, Value)]) -> Option<usize> {
+    let tuples = || entries.iter().flat_map(|(_, value)| items_of(value));
+    let place = items_of(tuples().next()?).iter().position(is_map)?;
+    let is_tuple = |tuple: &Value| {
+        let items = items_of(tuple);
+        items.len() > 1 && items.get(place).is_some_and(is_map) && items.iter().filter(|item| is_map(item)).count() == 1
+    };
+    let is_list = |value: &Value| matches!(value, Value::List(items) if !items.is_empty());
+    (entries.iter().all(|(_, value)| is_list(value)) && tuples().all(is_tuple)).then_some(place)
 }
 
 fn is_map_of_shares(value: &Value) -> bool {

@@ -876,6 +876,12 @@ impl TableSurvey {
             let hint = "an estimate needs the results of samples: pass on the table with one row per sample";
             return source.error(what).hint(hint);
         }
+        if best.is_none() && said.is_empty() && self.has_outcomes_before_answers() {
+            let what = "cells begin with `[PASS]` or `[FAIL]`, as in the CSV that promptfoo writes";
+            let hint =
+                "its JSON has the scores as numbers: write it with `promptfoo export eval latest -o results.json`";
+            return source.error(what).hint(hint);
+        }
         let shown = best.or(proposals.first());
         let records = shown.and_then(Columns::records).filter(|_| !self.documents.is_empty());
         let columns = match records {
@@ -919,6 +925,13 @@ impl TableSurvey {
         };
         let best = proposals.iter().find(works).map(|best| self.with_folder(source, best));
         (proposals, best)
+    }
+
+    /// True when all cells of a column begin with an outcome, and an answer follows.
+    fn has_outcomes_before_answers(&self) -> bool {
+        let is_outcome = |cell: &Value| matches!(cell, Value::Text(text) if ["[PASS] ", "[FAIL] ", "[ERROR] "].iter().any(|word| text.starts_with(word)));
+        let all = |name: &Arc<str>| self.records.iter().all(|record| record.get(name).is_some_and(is_outcome));
+        !self.records.is_empty() && self.columns.iter().any(all)
     }
 
     /// The error for a table with two lines of names: below a line of models, one of metrics.

@@ -305,9 +305,7 @@ impl RecordTree {
                 .try_for_each(|(index, row)| each(&[RecordFrame { value: row, key: None, index, list: None }])),
             (None, _) => each(&[root]),
             (Some(path), _) => {
-                let is_open =
-                    !matches!(path.steps.last(), Some(ColumnStep::Each | ColumnStep::By(_) | ColumnStep::Pattern(_)));
-                descend(&path.steps, is_open, &mut vec![root], &mut |frames| each(frames))
+                descend(&path.steps, RecordsEnd::of(&path.steps), &mut vec![root], &mut |frames| each(frames))
             }
         }
     }
@@ -395,10 +393,10 @@ pub(super) fn facts_around(documents: &[Value], path: &ColumnPath, max: usize) -
 
 /// Passes on the frames of each record below a path, as long as more are wanted.
 fn each_frame(documents: &[Value], path: &ColumnPath, each: &mut dyn FnMut(&[RecordFrame<'_>]) -> bool) {
-    let is_open = !matches!(path.steps.last(), Some(ColumnStep::Each | ColumnStep::By(_) | ColumnStep::Pattern(_)));
+    let end = RecordsEnd::of(&path.steps);
     for document in documents {
         let mut frames = vec![RecordFrame { value: document, key: None, index: 0, list: None }];
-        let taken = descend(&path.steps, is_open, &mut frames, &mut |frames| {
+        let taken = descend(&path.steps, end, &mut frames, &mut |frames| {
             if each(frames) { Ok(()) } else { Err(ReadError::new("", "enough")) }
         });
         if taken.is_err() {
@@ -426,18 +424,48 @@ type DocumentConsumer<'a> = dyn FnMut(DocumentPlace, &Value) -> Result<(), ReadE
 /// Passes on the documents of a file, and returns notes.
 type DocumentReader<'a> = dyn Fn(&mut DocumentConsumer<'_>) -> Result<Vec<String>, ReadError> + 'a;
 
+/// What stands at the end of the path to the records.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum RecordsEnd {
+    /// A record.
+    Record,
+    /// A list of records, or else a record: one place in each of many lists.
+    ListOrRecord,
+    /// A list or a map of records.
+    Records,
+}
+
+impl RecordsEnd {
+    fn of(steps: &[ColumnStep]) -> Self {
+        let is_many = |step: &ColumnStep| matches!(step, ColumnStep::Each | ColumnStep::By(_) | ColumnStep::Pattern(_));
+        match steps {
+            [.., last] if is_many(last) => Self::Record,
+            [before @ .., ColumnStep::Index(_)] if before.iter().any(is_many) => Self::ListOrRecord,
+            _ => Self::Records,
+        }
+    }
+
+    fn is_record(self, value: &Value) -> bool {
+        match self {
+            Self::Record => true,
+            Self::ListOrRecord => !matches!(value, Value::List(_)),
+            Self::Records => false,
+        }
+    }
+}
+
 /// Goes down the path to the records. The last frame is where we are; maps on the way stay below it.
 fn descend<'v>(
     steps: &[ColumnStep],
-    is_open: bool,
+    end: RecordsEnd,
     frames: &mut Vec<RecordFrame<'v>>,
     each: &mut FrameConsumer<'_, 'v>,
 ) -> Result<(), ReadError> {
     let Some(&here) = frames.last() else { return Ok(()) };
     let (step, rest) = match steps.split_first() {
         Some((step, rest)) => (Some(step), rest),
-        None if is_open => (None, steps),
-        None => return each(frames),
+        None if end.is_record(here.value) => return each(frames),
+        None => (None, steps),
     };
     // Lists have no keys, so they are no frames: `^` leads from an item to the map around its list.
     let mut enter = |value: &'v Value, key: Option<&'v str>, index: usize, frames: &mut Vec<RecordFrame<'v>>| {
@@ -447,7 +475,7 @@ fn descend<'v>(
         let is_nested = is_list && matches!(value, Value::List(_));
         let list = if is_nested { Some(index + 1) } else { here.list.filter(|_| is_list) };
         frames.push(RecordFrame { value, key, index, list });
-        let done = if step.is_some() { descend(rest, is_open, frames, each) } else { each(frames) };
+        let done = if step.is_some() { descend(rest, end, frames, each) } else { each(frames) };
         frames.pop();
         frames.extend(last);
         done
