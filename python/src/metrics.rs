@@ -160,6 +160,9 @@ impl Given {
             },
         };
         match &value {
+            // Nothing is no figure, and no reason to leave the metric out.
+            Value::Map(entries) if entries.is_empty() => Ok(Self::One(None)),
+            Value::List(items) if items.is_empty() => Ok(Self::One(None)),
             Value::Map(entries) => {
                 let named = entries.iter().map(|(name, value)| Ok((name.to_string(), number(value)?)));
                 Ok(Self::Named(named.collect::<Result<_, String>>()?))

@@ -72,11 +72,13 @@ fn read(object: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
         };
         return Ok(Value::Map(map.iter().map(entry).collect::<PyResult<_>>()?));
     }
-    // A scalar of numpy, pandas or polars knows the plain value that it stands for.
-    if let Ok(item) = object.getattr(intern!(object.py(), "item")) {
-        let item = item.call0()?;
-        if !item.is(object) {
-            return read(&item, depth + 1);
+    // Arrays, series and scalars of numpy, pandas, polars and torch know the plain values that they stand for.
+    for plain in [intern!(object.py(), "tolist"), intern!(object.py(), "to_list"), intern!(object.py(), "item")] {
+        if let Ok(plain) = object.getattr(plain) {
+            let value = plain.call0()?;
+            if !value.is(object) {
+                return read(&value, depth + 1);
+            }
         }
     }
     let kind = object.get_type().name()?;

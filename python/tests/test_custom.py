@@ -127,3 +127,29 @@ def test_categories_are_counted_over_all_attempts():
     assert [(one.metric, one.value) for one in results] == [("unclear", 0.0), ("refuses", 0.5), ("complies", 0.5)]
     scores = [SampleScore(score=Score(value=value)) for value in ("a", "b", "a", "a")]
     assert frequency(normalize=False)(scores) == {"a": 3, "b": 1}
+
+
+@pytest.mark.parametrize("nothing", [{}, [], ()])
+def test_a_metric_that_gives_nothing_is_undefined_and_shown(nothing):
+    def empty(scores):
+        return nothing
+
+    results = calipers.score(DATA, metric=[empty, "accuracy"])
+    assert results["empty"].value is None and results["empty"].undefined
+    assert results["accuracy"].value is not None
+
+
+@pytest.mark.parametrize("library", ["numpy", "pandas", "polars"])
+def test_arrays_and_series_are_lists_of_numbers(library):
+    made = pytest.importorskip(library)
+    series = made.array if library == "numpy" else made.Series
+
+    def ends(scores):
+        return series([min(s.as_float() for s in scores), 1.0])
+
+    def named(scores):
+        return {"first": series([0.25])[0]}
+
+    results = calipers.score(DATA, metric=[ends, named])
+    assert [results["ends-1"].value, results["ends-2"].value] == [0.5, 1.0]
+    assert results["first"].value == 0.25
