@@ -372,7 +372,9 @@ fn statistic_next_step(caveat: &StatisticCaveat) -> &'static str {
         StatisticCaveat::NoAcceleration => "add samples",
         StatisticCaveat::ExtremePrevalence { .. } => "report the raw agreement and the prevalence beside it",
         StatisticCaveat::NoisyDenominator { .. } => "add samples",
-        StatisticCaveat::IdenticalAttempts => "spend the budget on more samples, not on more attempts",
+        StatisticCaveat::IdenticalAttempts => {
+            "check that they are not copies; if they are not, spend the budget on more samples"
+        }
     }
 }
 

@@ -333,3 +333,26 @@ fn the_metrics_of_a_long_table_are_runs() {
         ),
     ]);
 }
+
+#[test]
+fn moments_and_names_of_models_are_no_scores() {
+    let traces: String = (0..9)
+        .map(|i| {
+            json!({"trace_id": i / 3, "span_id": i, "start_time": 1, "end_time": 1, "name": "llm"}).to_string() + "\n"
+        })
+        .collect();
+    let battles: String = (0..9)
+        .map(|i| json!({"question_id": i, "model_a": "x", "model_b": "y", "winner": "model_a"}).to_string() + "\n")
+        .collect();
+    for (name, content) in [("traces.jsonl", traces), ("battles.jsonl", battles)] {
+        let said = said(name, content);
+        assert!(!said.contains("_time`") && !said.contains("score=model"), "{said}");
+    }
+    // Columns that are named after models are those of runs.
+    check(vec![with_advice(
+        "wide.jsonl",
+        records(|id, right| json!({"question": format!("q{id}"), "model_a": right, "model_b": 1 - right})),
+        "id=question,score={model_a,model_b},run=*",
+        TWO,
+    )]);
+}

@@ -1022,6 +1022,9 @@ const OTHERS: [&str; 22] = [
     "count",
 ];
 
+/// Words in the names of columns that say when something happened.
+const MOMENTS: [&str; 9] = ["start", "end", "time", "timestamp", "date", "created", "updated", "started", "ended"];
+
 /// True for the name of a judge or another rater.
 fn is_rater(name: &str) -> bool {
     RATERS.iter().any(|known| is_spelt_like(name, known))
@@ -1083,6 +1086,7 @@ fn scores(leaves: &IndexMap<String, RecordLeaf<'_>>, id: Option<&str>) -> Vec<Sc
         };
         let some = || leaf.values.iter().filter(|value| !value.is_missing() && !matches!(value, Value::Null));
         let distinct: HashSet<String> = some().map(ToString::to_string).take(12).collect();
+        let has_text = some().any(|value| matches!(value, Value::Text(text) if number(text).is_none()));
         let by_value = match () {
             () if distinct.is_empty() || Some(path.as_str()) == id => continue,
             // The key of a map of samples is none of their columns.
@@ -1094,6 +1098,9 @@ fn scores(leaves: &IndexMap<String, RecordLeaf<'_>>, id: Option<&str>) -> Vec<Sc
             }
             // A status that is always the same says that the program ran.
             () if plain_name == "status" && distinct.len() == 1 && leaves.len() > 2 => continue,
+            // A moment is no measure of how well it went, and a word that names a model is none either.
+            () if by_name == 2 && words_of(name).iter().any(|word| MOMENTS.contains(&word.as_str())) => continue,
+            () if by_name == 2 && words_of(name).iter().any(|word| word == "model") && has_text => continue,
             // A word that names who judged is no judgement.
             () if is_rater(name) && some().any(|value| matches!(value, Value::Text(_)) && !is_share(value)) => continue,
             () if is_count_of_total(leaf, leaves) || by_name == 2 && OTHERS.contains(&plain_name.as_str()) => continue,
