@@ -283,6 +283,28 @@ fn models_that_are_named_only_further_down_are_not_pooled() {
 }
 
 #[test]
+fn models_that_are_named_only_in_the_middle_are_not_pooled() {
+    let lines = |ids: std::ops::Range<usize>, model: Option<&str>| -> String {
+        let record = |id: usize| {
+            let mut record =
+                json!({"id": id, "score": RIGHT[id % 10], "answer": "a text of some length, as answers have"});
+            model.into_iter().for_each(|model| record["config"] = json!({"model": model}));
+            format!("{record}\n")
+        };
+        ids.map(record).collect()
+    };
+    let middle = lines(0..200, Some("a")) + &lines(0..200, Some("b"));
+    let joined = lines(1000..6000, None) + &middle + &lines(6000..11_000, None);
+    let folder = Scratch::with("joined.jsonl", &joined);
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut encoder, joined.as_bytes()).expect("memory");
+    folder.write("joined.jsonl.gz", encoder.finish().expect("memory"));
+    for name in ["joined.jsonl", "joined.jsonl.gz"] {
+        assert_eq!(score(&folder, name, &[]).expect("runs"), [(0.7, 10_000), (0.7, 200), (0.7, 200)], "{name}");
+    }
+}
+
+#[test]
 fn lists_below_keys_are_runs_where_they_are_longer_than_there_are_keys() {
     let wrong: Vec<u8> = RIGHT.iter().map(|right| 1 - right).collect();
     let attempts: serde_json::Map<_, _> =

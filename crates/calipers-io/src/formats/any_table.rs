@@ -28,7 +28,7 @@ use indexmap::IndexMap;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, SeqAccess, Visitor};
 use std::collections::HashSet;
 use std::fmt;
-use std::io::{BufRead, Read, Seek, SeekFrom};
+use std::io::{BufRead, Read};
 use std::sync::Arc;
 
 /// How a table is read.
@@ -266,7 +266,7 @@ impl TableSurvey {
             None => documents.iter().take(SURVEYED).cloned().collect(),
         };
         let is_longer = documents.len() == SURVEYED && said.records().is_none() && !is_relaid;
-        let last = if is_longer { last_json(source).unwrap_or_default() } else { Vec::new() };
+        let last = if is_longer { super::later_records::find(source).unwrap_or_default() } else { Vec::new() };
         let around = said.records().map(|path| record_tree::facts_around(&documents, path, SURVEYED));
         let columns = columns_of(records.iter());
         let doubled = Vec::new();
@@ -1351,41 +1351,6 @@ fn first_json(source: &Source, has_lists: &mut bool) -> Result<Vec<Value>, ReadE
         }
     }
     Ok(documents)
-}
-
-/// The last records of a file with one per line. None if that is not what its end looks like.
-fn last_json(source: &Source) -> Option<Vec<Value>> {
-    const END: u64 = 64 << 10;
-    // A pipe can be read only once, and not from its end.
-    let path = source.as_path().filter(|path| path.is_file())?;
-    let mut file = std::fs::File::open(path).ok()?;
-    let start = file.metadata().ok()?.len().saturating_sub(END);
-    file.seek(SeekFrom::Start(start)).ok()?;
-    let mut end = Vec::new();
-    file.take(END).read_to_end(&mut end).ok()?;
-    let record = |line: &[u8]| serde_json::from_slice::<Json>(&json::standard(line)).ok().map(|Json(value)| value);
-    let records = |end: &[u8]| -> Option<Vec<Value>> {
-        // The first line may be a part of one.
-        let lines = end.split(|byte| *byte == b'\n').skip(1).map(json::line);
-        lines.filter(|line| !line.is_empty()).map(record).collect()
-    };
-    records(&end).or_else(|| {
-        // What is compressed has to be read up to its end.
-        let mut reader = source.open().ok()?;
-        end.clear();
-        loop {
-            let block = reader.fill_buf().ok()?;
-            if block.is_empty() {
-                return records(&end);
-            }
-            end.extend_from_slice(block);
-            let read = block.len();
-            reader.consume(read);
-            if end.len() > 4 * END as usize {
-                end.drain(..end.len() - END as usize);
-            }
-        }
-    })
 }
 
 /// The keys of some records, each once, in the order in which they first appear.

@@ -22,6 +22,7 @@ mod helm;
 pub(crate) mod inspect;
 mod json_layouts;
 mod junit;
+mod later_records;
 mod lighteval;
 mod line_blocks;
 mod lm_eval;
