@@ -246,8 +246,8 @@ impl ClusterSums {
     /// Undefined without values, with one cluster, with values that are infinite or not numbers, and when
     /// `all` has seen another number of values.
     pub fn estimate(&self, all: &Moments) -> Result<ClusterEstimate, Undefined> {
-        let sizes = self.sorted_sizes();
-        let (n, clusters) = (sizes.iter().sum::<u64>(), sizes.len() as u64);
+        let sizes = self.sizes();
+        let (n, clusters) = sizes.iter().fold((0, 0), |(n, all), (size, alike)| (n + size * alike, all + alike));
         Undefined::check_lengths(Quantity::ClusteredValuesAndMoments, n as usize, all.count() as usize)?;
         match clusters {
             0 => return Err(Undefined::Empty),
@@ -256,8 +256,8 @@ impl ClusterSums {
         }
         let mean = all.mean()?;
         let naive = all.stderr()?;
-        let [cr0, cr1, cr2, cr3] = self.errors(all, clusters, naive)?;
-        let largest = sizes.last().copied().unwrap_or(0);
+        let largest = sizes.last().map_or(0, |&(size, _)| size);
+        let [cr0, cr1, cr2, cr3] = self.errors(all, clusters, largest, naive)?;
         Ok(ClusterEstimate {
             n,
             clusters,
@@ -280,12 +280,12 @@ impl ClusterSums {
     }
 
     /// CR0 to CR3.
-    fn errors(&self, all: &Moments, clusters: u64, naive: f64) -> Result<[f64; 4], Undefined> {
+    fn errors(&self, all: &Moments, clusters: u64, largest: u64, naive: f64) -> Result<[f64; 4], Undefined> {
         if naive == 0.0 {
             return Ok([0.0; 4]);
         }
         let n = all.count() as f64;
-        let sizes = SizeTable::new(all, self.iter_occupied().map(|entry| entry.count).max().unwrap_or(0));
+        let sizes = SizeTable::new(all, largest);
         let mut sums: [ExactSum; 3] = Default::default();
         // Blocks of squares are added up by vector instructions.
         let mut blocks: [Vec<f64>; 3] = Default::default();
@@ -311,30 +311,33 @@ impl ClusterSums {
         Ok([cr0, cr1, Undefined::check_finite(cr2)?, Undefined::check_finite(cr3)?])
     }
 
-    fn sorted_sizes(&self) -> Vec<u64> {
-        let mut sizes: Vec<u64> = self.iter_occupied().map(|entry| entry.count).collect();
-        let largest = sizes.iter().copied().max().unwrap_or(0) as usize;
-        if largest <= sizes.len() {
-            // Many small clusters: counting them is sorting them.
-            let mut alike = vec![0; largest + 1];
-            sizes.iter().for_each(|&size| alike[size as usize] += 1);
-            return alike.into_iter().zip(0..).flat_map(|(times, size)| std::iter::repeat_n(size, times)).collect();
+    /// The sizes of clusters, smallest first, each with the number of clusters that have it.
+    fn sizes(&self) -> Vec<(u64, u64)> {
+        let mut alike = vec![0_u64; SIZES_KNOWN as usize + 1];
+        let mut large = Vec::new();
+        for entry in &self.entries {
+            match alike.get_mut(entry.count as usize) {
+                Some(times) => *times += 1,
+                None => large.push(entry.count),
+            }
         }
-        sizes.sort_unstable();
-        sizes
+        // Most clusters are small: counting them is sorting them.
+        large.sort_unstable();
+        let large = large.chunk_by(|x, y| x == y).map(|run| (run[0], run.len() as u64));
+        (0..).zip(alike).chain(large).filter(|&(size, times)| size > 0 && times > 0).collect()
     }
 }
 
-/// Satterthwaite's degrees of freedom under working independence, from the sorted sizes of the clusters.
+/// Satterthwaite's degrees of freedom under working independence, from the sizes of clusters with their numbers.
 ///
 /// Bell and McCaffrey (2002) give (tr G)²/ΣG² for G_ij = w_i w_j (m_i·1[i=j] − m_i m_j/n) with
 /// w_g = 1/(n√(1−h_g)). Here w_g² m_g (1−h_g) = m_g/n², so tr G = 1/n, and with b_g = h_g²/(1−h_g) the
 /// squares off the diagonal add to Σ b_i b_j / n² over i ≠ j. What remains is
 /// 1/(Σh_g² + Σ_g b_g (B − b_g)) with B = Σb_g, one term for each size: n values have at most √(2n) of those.
-fn satterthwaite(sizes: &[u64]) -> f64 {
-    let n = sizes.iter().sum::<u64>() as f64;
+fn satterthwaite(sizes: &[(u64, u64)]) -> f64 {
+    let n = sizes.iter().map(|(size, times)| size * times).sum::<u64>() as f64;
     let b = |m: f64| m / n * (m / (n - m));
-    let alike = || sizes.chunk_by(|x, y| x == y).map(|run| (run[0] as f64, run.len() as f64));
+    let alike = || sizes.iter().map(|&(size, times)| (size as f64, times as f64));
     let mut total = ExactSum::default();
     alike().for_each(|(m, times)| total.add_product(b(m), times));
     // One dominant b makes B − b cancel, hence twice the precision.
@@ -560,6 +563,19 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn counted(sizes: &[u64]) -> Vec<(u64, u64)> {
+        sizes.chunk_by(|x, y| x == y).map(|run| (run[0], run.len() as u64)).collect()
+    }
+
+    #[test]
+    fn clusters_are_counted_by_size() {
+        let sizes = [3, 1, 2000, 1, 1024, 1025, 2000];
+        let codes: Vec<u32> = (0..).step_by(2).zip(sizes).flat_map(|(code, size)| vec![code; size]).collect();
+        let mut sums = ClusterSums::default();
+        sums.extend(&codes, &vec![1.0; codes.len()]).unwrap();
+        assert_eq!(sums.sizes(), [(1, 2), (3, 1), (1024, 1), (1025, 1), (2000, 2)]);
+    }
+
     /// The double loop over all pairs of clusters, as the source writes it.
     fn slow_satterthwaite(sizes: &[u64]) -> f64 {
         let n = sizes.iter().sum::<u64>() as f64;
@@ -698,7 +714,7 @@ mod tests {
     fn a_huge_cluster_keeps_the_degrees_of_freedom_exact() {
         // Nearly all in one cluster: B and the largest b agree in all but the last digits.
         let sizes = [1, 1, 2, 1_000_000];
-        assert!(close(satterthwaite(&sizes), slow_satterthwaite(&sizes)));
+        assert!(close(satterthwaite(&counted(&sizes)), slow_satterthwaite(&sizes)));
     }
 
     fn rows() -> impl Strategy<Value = Vec<(u32, f64)>> {
@@ -752,7 +768,7 @@ mod tests {
         #[test]
         fn the_degrees_of_freedom_agree_with_the_double_loop(mut sizes in prop::collection::vec(1u64..200, 2..30)) {
             sizes.sort_unstable();
-            prop_assert!(close(satterthwaite(&sizes), slow_satterthwaite(&sizes)));
+            prop_assert!(close(satterthwaite(&counted(&sizes)), slow_satterthwaite(&sizes)));
         }
 
         #[test]

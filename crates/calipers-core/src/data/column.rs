@@ -177,6 +177,11 @@ impl Coded {
         self.dictionary.given.is_some()
     }
 
+    /// True when all distinct values are texts.
+    pub fn has_only_texts(&self) -> bool {
+        self.is_given() || self.dictionary().iter().all(|value| matches!(value, Value::Text(_)))
+    }
+
     /// How many distinct values there are.
     pub fn distinct(&self) -> usize {
         self.dictionary.given.as_ref().map_or_else(|| self.dictionary.values().len(), DistinctTexts::len)

@@ -560,9 +560,10 @@ impl<'a> Points<'a> {
 
     /// The cluster of each row as a code, with the column that has its texts; nothing where clusters have other values, too.
     pub(crate) fn given_clusters(&self, key: &str, metric: &str) -> Result<GivenClusters<'a>, Error> {
-        let is_given = self.samples.metadata_column(key).is_some_and(|column| column.labels().is_given());
-        let codes = if is_given { self.cluster_codes(key, metric)? } else { None };
-        Ok(codes.map(|(codes, column)| (codes, column.labels())))
+        let Some(column) = self.samples.metadata_column(key).filter(|column| column.labels().has_only_texts()) else {
+            return Ok(None);
+        };
+        Ok(Some((self.codes_for_clusters(key, Some(column), metric)?, column.labels())))
     }
 
     /// The cluster of each row as a place: the known one, or a new one from `place_of`.
@@ -585,15 +586,14 @@ impl<'a> Points<'a> {
     /// The code of each row's cluster, if there are rows.
     fn cluster_codes(&self, key: &str, metric: &str) -> Result<Option<Codes<'a>>, Error> {
         let column = self.samples.metadata_column(key);
-        let missing = || ErrorKind::MissingMetadata { purpose: "cluster", key: key.to_owned() };
-        let codes = self.metadata_codes(key, column, |row| self.no_key(key, row, missing()).at_metric(metric))?;
+        let codes = self.codes_for_clusters(key, column, metric)?;
         let Some(column) = column else { return Ok(None) };
         // Texts name clusters, whatever they are.
         if !column.labels().is_given() && !column.dictionary().iter().all(is_cluster) {
             for (row, &code) in codes.iter().enumerate() {
                 let value = &column.dictionary()[code as usize];
                 if matches!(value, Value::Null | Value::Missing) {
-                    return Err(self.at(row, missing()).at_metric(metric));
+                    return Err(self.at(row, no_cluster(key)).at_metric(metric));
                 }
                 if !is_cluster(value) {
                     let unusable = ErrorKind::UnusableCluster { key: key.to_owned(), found: value.kind() };
@@ -602,6 +602,16 @@ impl<'a> Points<'a> {
             }
         }
         Ok(Some((codes, column)))
+    }
+
+    /// The code of each row, all of which must have one.
+    fn codes_for_clusters(
+        &self,
+        key: &str,
+        column: Option<&'a FactColumn>,
+        metric: &str,
+    ) -> Result<Cow<'a, [u32]>, Error> {
+        self.metadata_codes(key, column, |row| self.no_key(key, row, no_cluster(key)).at_metric(metric))
     }
 
     /// The group of each row as a dense code, and the groups' names.
@@ -698,6 +708,10 @@ pub(crate) fn is_counting(sample: &[u32]) -> bool {
     let counts =
         |(block, first): (&[u32], u32)| block.iter().zip(first..).fold(true, |all, (&x, place)| all & (x == place));
     sample.chunks(BLOCK).zip((0..).step_by(BLOCK)).all(counts)
+}
+
+fn no_cluster(key: &str) -> ErrorKind {
+    ErrorKind::MissingMetadata { purpose: "cluster", key: key.to_owned() }
 }
 
 /// The code of each row, and the column that has their dictionary.

@@ -12,6 +12,7 @@ use calipers_stats::cluster::{ClusterEstimate, ClusterSums};
 use calipers_stats::threshold_test::Direction;
 use calipers_stats::{ExactSum, Moments, StatisticCaveat as Statistic, Undefined as NoStatistic};
 use hashbrown::HashMap;
+use std::borrow::Cow;
 
 const STDERR: About = About {
     name: "stderr",
@@ -169,14 +170,40 @@ pub(super) struct Clusters {
 struct GivenNames {
     /// Only its texts are used.
     texts: Coded,
-    /// The text of each place.
-    codes: Vec<u32>,
+    places: GivenPlaces,
+}
+
+/// Where the clusters of a table's texts stand in the sums.
+enum GivenPlaces {
+    /// Each code is a place, and some may have no values.
+    Codes,
+    /// The code of each place, in the order of first appearance.
+    Listed(Vec<u32>),
 }
 
 impl GivenNames {
+    /// Those of a state without values, to which so many rows come first.
+    fn new(labels: &Coded, rows: usize) -> Self {
+        // Where there are more texts than rows, most codes would be places without values.
+        let is_dense = labels.distinct() <= rows;
+        let places = if is_dense { GivenPlaces::Codes } else { GivenPlaces::Listed(Vec::new()) };
+        Self { texts: labels.with_codes(Vec::new()), places }
+    }
+
     fn names(&self) -> Vec<Value> {
         let texts = self.texts.dictionary();
-        self.codes.iter().map(|&code| texts[code as usize].clone()).collect()
+        match &self.places {
+            GivenPlaces::Codes => texts.to_vec(),
+            GivenPlaces::Listed(codes) => codes.iter().map(|&code| texts[code as usize].clone()).collect(),
+        }
+    }
+
+    /// The code of each place.
+    fn codes(&self) -> Cow<'_, [u32]> {
+        match &self.places {
+            GivenPlaces::Codes => (0..self.texts.distinct() as u32).collect(),
+            GivenPlaces::Listed(codes) => codes.into(),
+        }
     }
 }
 
@@ -215,7 +242,7 @@ impl Clusters {
     ) -> Result<(), Error> {
         let one_each = "one cluster a value, by construction";
         if let Some((codes, labels)) = points.given_clusters(key, metric)?
-            && let Some(places) = self.given_places(&codes, labels)
+            && let Some(places) = self.given_places(codes, labels)
         {
             self.all.merge(&points.moments(context)?);
             self.sums.extend(&places, &points.floats(context)?).expect(one_each);
@@ -239,13 +266,18 @@ impl Clusters {
     }
 
     /// The place of each row, if all names so far are texts of the same table.
-    fn given_places(&mut self, codes: &[u32], labels: &Coded) -> Option<Vec<u32>> {
+    fn given_places<'c>(&mut self, codes: Cow<'c, [u32]>, labels: &Coded) -> Option<Cow<'c, [u32]>> {
         if self.is_empty() {
-            self.given = Some(GivenNames { texts: labels.with_codes(Vec::new()), codes: Vec::new() });
+            self.given = Some(GivenNames::new(labels, codes.len()));
         }
         let given = self.given.as_mut().filter(|given| given.texts.lineage().is(labels.lineage()))?;
-        let known = self.known.of(labels);
-        Some(codes.iter().map(|&code| given_place(code, &mut known[code as usize], &mut given.codes)).collect())
+        match &mut given.places {
+            GivenPlaces::Codes => Some(codes),
+            GivenPlaces::Listed(listed) => {
+                let known = self.known.of(labels);
+                Some(codes.iter().map(|&code| given_place(code, &mut known[code as usize], listed)).collect())
+            }
+        }
     }
 
     fn is_empty(&self) -> bool {
@@ -274,7 +306,7 @@ impl Clusters {
         self.all.merge(&other.all);
         let every = "every cluster has a place";
         if let Some(theirs) = &other.given
-            && let Some(map) = self.given_places(&theirs.codes, &theirs.texts)
+            && let Some(map) = self.given_places(theirs.codes(), &theirs.texts)
         {
             self.sums.merge(&other.sums, &map).expect(every);
             return;
