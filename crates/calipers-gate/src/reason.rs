@@ -344,6 +344,8 @@ pub enum PoorGrade {
 pub enum BaselineReason {
     /// Nothing says how small or how large the values can be, so nothing bounds their differences.
     NoLimit(MissingLimit),
+    /// Scores outside 0 to 1 are no share of anything.
+    ScoresOutsideUnit,
     /// No baseline is given.
     NotGiven,
     /// The baseline has none of the metrics of the policy.

@@ -405,6 +405,7 @@ pub fn reason_sentence(reason: &Reason) -> String {
         Reason::Part(name) => format!("`{name}` is undefined"),
         Reason::SeveralFigures { metric } => format!("`{metric}` has several figures, which have no mean"),
         Reason::NoMatch(conditions) => no_match_sentence(conditions),
+        Reason::ScoresOutsideUnit => "scores outside 0 to 1 are not shares".into(),
         Reason::NoCorrectness => "no record says whether its answer is correct".into(),
         Reason::NoOutcome => "no record says whether it passed: neither `passed`, nor behaviours, nor a score".into(),
         Reason::NoBehaviors => "no record has behaviours: `expected_behaviors`, `must_not` or `violations`".into(),

@@ -38,6 +38,49 @@ fn a_gate_on_another_scale_is_undecided_until_a_threshold_is_given() {
     assert_eq!(gate("mean.json", &[]).status.code(), Some(0));
 }
 
+/// A mean of 3 on a scale from 1 to 5 is no rate of 300 %, by itself or as a part of a formula.
+#[test]
+fn a_rate_of_scores_that_are_no_shares_decides_nothing() {
+    let folder = judged();
+    let formulas = [
+        r#""composite": {"final_score": "accuracy × 0.5 + 0.5", "pass": "final_score ≥ 0.85"}"#,
+        r#""composite": {"final_score": "accuracy × 0.5", "pass": "accuracy ≥ 0.85 OR final_score ≥ 0.85"}"#,
+        r#""composite": {"final_score": "1 - normalized_accuracy", "pass": "final_score < 0.1"}, "normalize": {"accuracy": 1}"#,
+        r#""thresholds": {"blocking": {"accuracy": "≥ 85%"}}"#,
+    ];
+    for formula in formulas {
+        for confidence in ["", r#""confidence": "95%", "#] {
+            folder.write("rate.json", format!("{{{confidence}{formula}}}"));
+            let report = json(&folder, &["gate", "results.jsonl", "--policy", "rate.json"]);
+            assert_eq!(report["verdict"], "undecided", "{formula} {report}");
+            let gate = &report["gates"][0];
+            assert!(gate["reason"].to_string().contains("scores outside 0 to 1 are not shares"), "{gate}");
+            let (estimate, upper) = (gate["estimate"].as_f64(), gate["interval"]["upper"].as_f64());
+            assert!(upper.is_none_or(|upper| estimate.is_some_and(|estimate| estimate <= upper)), "{gate}");
+        }
+    }
+    // Neither does its change, from a baseline on either scale to a run on either.
+    folder.write("shares.jsonl", (0..40).map(|id| format!("{{\"id\": {id}, \"score\": 1}}\n")).collect::<String>());
+    for confidence in ["", r#""confidence": "95%", "#] {
+        let rule = r#""baseline": {"mode": "non_inferiority", "margin": "5%", "metrics": ["accuracy"]}"#;
+        folder.write("rate.json", format!("{{{confidence}{rule}}}"));
+        for (before, now) in [("results", "results"), ("results", "shares"), ("shares", "results")] {
+            let [before, now] = [before, now].map(|name| format!("{name}.jsonl"));
+            folder.write("any.json", r#"{"thresholds": {"warning": {"accuracy": "≥ 1%"}}}"#);
+            let record = ["baseline", "record", &before, "--policy", "any.json", "-o", "baseline.json", "--force"];
+            assert_eq!(run(&folder, &record).status.code(), Some(0));
+            let report = json(&folder, &["gate", &now, "--policy", "rate.json", "--baseline", "baseline.json"]);
+            assert_eq!(report["verdict"], "undecided", "{before} {now} {report}");
+            let reason = report["gates"][0]["reason"].to_string();
+            assert!(reason.contains("scores outside 0 to 1 are not shares"), "{before} {now} {reason}");
+        }
+    }
+    // As a mean it is one, and formulas may use it.
+    folder.write("mean.json", r#"{"composite": {"final_score": "mean / 5", "pass": "final_score ≥ 0.5"}}"#);
+    let report = json(&folder, &["gate", "results.jsonl", "--policy", "mean.json"]);
+    assert_eq!((&report["verdict"], &report["gates"][0]["estimate"]), (&"pass".into(), &0.6.into()));
+}
+
 /// The worst run of all looks like one with nothing but passes if 4 is read as 4 %.
 #[test]
 fn scores_that_are_all_one_of_five_do_not_reach_four() {

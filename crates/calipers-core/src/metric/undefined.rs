@@ -54,6 +54,8 @@ pub enum Reason {
         /// The field, metadata or scorer that labels were looked for in.
         labels: String,
     },
+    /// Scores outside 0 to 1 are no share of anything.
+    ScoresOutsideUnit,
     /// No record says whether its answer is correct.
     NoCorrectness,
     /// No record says whether it passed.

@@ -208,6 +208,9 @@ impl Judge<'_> {
         let has_scenarios = self.case.baseline.is_some_and(|(baseline, _)| !baseline.scenarios.is_empty());
         let is_by_scenario = has_scenarios && matches!(measured.evidence, Some(Evidence::Mean { .. }));
         let judgement = match pairs {
+            _ if !are_shares_if_rates(measured, recorded, pairs) => {
+                Judgement::new(Verdict::Undecided, BaselineReason::ScoresOutsideUnit)
+            }
             Some(pairs) => self.not_worse(difference, margin, lower_is_better, measured.unit, pairs),
             None if is_by_scenario => Judgement::new(Verdict::Undecided, BaselineReason::NoCommonScenario),
             None => self.not_worse_than_recorded(measured, recorded, margin, comparison),
@@ -438,6 +441,13 @@ impl Pairs {
         let mean = weighted_mean(&self.differences, &self.weights, None).ok()?.mean;
         mean.interval(confidence).ok().filter(|_| mean.stderr.is_ok_and(|error| error > 0.0))
     }
+}
+
+/// False for rates of scores that are no shares, now or in the baseline.
+fn are_shares_if_rates(measured: &Measurement, recorded: &BaselineMetric, pairs: Option<&Pairs>) -> bool {
+    let is_beyond = |pairs: &Pairs| matches!(&pairs.range, Err(missing) if missing.exceeded.is_some());
+    measured.unit != Unit::Rate
+        || measured.is_share_if_rate() && (0.0..=1.0).contains(&recorded.value) && !pairs.is_some_and(is_beyond)
 }
 
 /// The margin in the unit of a metric; a percentage of anything but a rate is one of the baseline's value.

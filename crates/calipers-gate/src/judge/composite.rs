@@ -105,7 +105,7 @@ impl<'j, 'p> Formulas<'j, 'p> {
                 None => {
                     let measured = metrics.get(self.judge, &spanned)?;
                     FormulaValue {
-                        value: measured.value(),
+                        value: measured.value_in_formulas().ok(),
                         unit: measured.unit,
                         reach: measured.reach(),
                         measured: Some(measured),
@@ -132,7 +132,7 @@ impl<'j, 'p> Formulas<'j, 'p> {
             .hint(format!("add `\"normalize\": {{\"{}\": 10000}}` or a threshold for it", metric.value))
             .into());
         };
-        let share = measured.value().map(|value| value / budget);
+        let share = measured.value_in_formulas().ok().map(|value| value / budget);
         Ok(FormulaValue {
             value: share.map(|share| share.clamp(0.0, 1.0)),
             unit: measured.unit,
@@ -175,8 +175,8 @@ impl<'j, 'p> Formulas<'j, 'p> {
             return self.no_number(formula, expression);
         };
         let measured = self.values.get(name).and_then(|known| known.measured.as_ref());
-        let why = measured.and_then(|measured| measured.figure.value.as_ref().err());
-        Reason::FormulaName { name: name.to_owned(), why: why.cloned().map(Box::new) }
+        let why = measured.and_then(|measured| measured.value_in_formulas().err());
+        Reason::FormulaName { name: name.to_owned(), why: why.map(Box::new) }
     }
 
     /// What keeps an expression of numbers from being one.

@@ -393,11 +393,7 @@ impl Measurement {
     /// The least and the greatest value that it can have.
     pub(super) fn reach(&self) -> (f64, f64) {
         match &self.evidence {
-            Some(Evidence::Mean { values, .. })
-                if self.unit == Unit::Rate && !values.iter().all(|x| (0.0..=1.0).contains(x)) =>
-            {
-                (f64::NEG_INFINITY, f64::INFINITY)
-            }
+            _ if !self.is_share_if_rate() => (f64::NEG_INFINITY, f64::INFINITY),
             Some(Evidence::Mean { .. }) | Some(Evidence::Ratio { limits: RatioLimits::Amounts, .. }) => {
                 let end = |end| self.ranges.value.end(end, None).ok();
                 let (low, high) = (end(LimitEnd::Least), end(LimitEnd::Most));
@@ -410,6 +406,29 @@ impl Measurement {
 
     pub(super) fn value(&self) -> Option<f64> {
         self.figure.value.as_ref().ok().copied()
+    }
+
+    /// False for a rate of scores that are no shares: it has no meaning as a rate, by itself or in a formula.
+    pub(super) fn is_share_if_rate(&self) -> bool {
+        self.unit != Unit::Rate || self.evidence.as_ref().is_none_or(are_shares)
+    }
+
+    /// The value that a formula may use, or why there is none.
+    pub(super) fn value_in_formulas(&self) -> Result<f64, Undefined> {
+        if !self.is_share_if_rate() {
+            return Err(Undefined::new(Reason::ScoresOutsideUnit, f64::NAN));
+        }
+        self.figure.value.clone()
+    }
+}
+
+/// True when all values of samples are between 0 and 1, where samples have one.
+pub(super) fn are_shares(evidence: &Evidence) -> bool {
+    let is_share = |x: &f64| (0.0..=1.0).contains(x);
+    match evidence {
+        Evidence::Mean { values, .. } => values.iter().all(is_share),
+        Evidence::Corrected { judged, labels, .. } => judged.iter().chain(labels.iter().flatten()).all(is_share),
+        _ => true,
     }
 }
 

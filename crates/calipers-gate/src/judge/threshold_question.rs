@@ -2,7 +2,7 @@
 
 use super::Mode;
 use super::bound_test::BoundTest;
-use super::measurement::PartlyScored;
+use super::measurement::{PartlyScored, are_shares};
 use super::quantile_units::{KnownUnits, QuantileUnits};
 use super::units::{TermLimits, UnitRows, Units, ends_of};
 use crate::limits::{LimitEnd, ValueRanges};
@@ -179,13 +179,7 @@ impl ThresholdQuestion<'_> {
     }
 
     fn is_share(&self) -> bool {
-        match self.evidence {
-            Some(Evidence::Mean { values, .. }) => values.iter().all(|x| (0.0..=1.0).contains(x)),
-            Some(Evidence::Corrected { judged, labels, .. }) => {
-                judged.iter().chain(labels.iter().flatten()).all(|x| (0.0..=1.0).contains(x))
-            }
-            _ => true,
-        }
+        self.evidence.is_none_or(are_shares)
     }
 
     fn is_timed_out(&self) -> bool {
@@ -524,6 +518,10 @@ impl ThresholdQuestion<'_> {
     /// The interval to show: its ends are bounds of the tests that pass and fail the gate. So what is missing counts here as it does
     /// there, and the interval neither contradicts the verdict nor assumes that scores are missing by chance.
     pub(super) fn interval(&self, confidence: Confidence) -> Option<Interval> {
+        // Bounds of shares say nothing about scores that are none.
+        if self.unit == Unit::Rate && !self.is_share() {
+            return None;
+        }
         let (bad, good) = self.fills();
         if let Some(Evidence::Quantile { .. }) = self.evidence {
             let (lower, upper) = if self.wants_more() {

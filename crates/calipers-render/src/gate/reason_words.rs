@@ -5,7 +5,7 @@ use super::words::first_of;
 use crate::numbers::{difference_text, percent, threshold_text, value_beside, value_text};
 use crate::words::{reason_sentence, statistic_reason_sentence, undefined_sentence};
 use calipers_core::stats::threshold_test::Direction;
-use calipers_core::{Unit, pluralize, unit_of_field};
+use calipers_core::{Reason, Unit, pluralize, unit_of_field};
 use calipers_gate::policy::Comparison;
 use calipers_gate::{
     BaselineDifference, BaselineReason, ConditionReason, ConfidenceBound, CorrectedLimit, CoverageReason, DecidedBy,
@@ -62,7 +62,7 @@ fn threshold_sentence(reason: &ThresholdReason) -> String {
     let beside = |value: f64| value_beside(reason.unit, value, reason.rule.value);
     let estimate = |value: f64| if value.is_infinite() { "longer than any limit".to_owned() } else { beside(value) };
     match &reason.finding {
-        ThresholdFinding::ScoresOutsideUnit => "scores outside 0 to 1 are not shares".to_owned(),
+        ThresholdFinding::ScoresOutsideUnit => reason_sentence(&Reason::ScoresOutsideUnit),
         ThresholdFinding::Undefined(why) => format!("undefined: {}", undefined_sentence(why)),
         ThresholdFinding::Met { value } => format!("{} is {rule}", estimate(*value)),
         ThresholdFinding::MetUnlessUnscored { value, unscored } => {
@@ -299,6 +299,7 @@ fn baseline_sentence(reason: &BaselineReason) -> String {
             format!("only {} of the {recorded} in the baseline ran", pluralize(ran, "scenario"))
         }
         BaselineReason::NoLimit(missing) => unbounded_sentence(&Unbounded::NoLimit(missing.clone())),
+        BaselineReason::ScoresOutsideUnit => reason_sentence(&Reason::ScoresOutsideUnit),
         BaselineReason::TooFewToBound => "too few scenarios to bound the difference".to_owned(),
         BaselineReason::NoRecordedInterval => {
             "the baseline has no interval for it, so nothing says how exact the recorded value is".to_owned()
