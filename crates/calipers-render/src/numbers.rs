@@ -198,7 +198,8 @@ impl Scale {
             Self::Number => number(x),
             _ if scaled == 0.0 => "0".to_owned(),
             _ if size >= 1e9 => format!("{scaled:.2e}"),
-            Self::Percent | Self::Points if size == 100.0 => format!("{scaled}"),
+            // What rounding leaves of 100 is 100.
+            Self::Percent | Self::Points if (size - 100.0).abs() < 1e-9 => format!("{scaled:.0}"),
             Self::Percent | Self::Points => percent_digits(scaled),
             Self::Usd if size < 1.0 => format!("{scaled:.*}", cent_digits(size)),
             Self::Usd => format!("{scaled:.2}"),
@@ -404,6 +405,7 @@ mod tests {
             (Unit::Rate, 0.962, "96.2 %"),
             (Unit::Rate, 1.0, "100 %"),
             (Unit::Rate, 0.9996, "99.96 %"),
+            (Unit::Rate, 0.999_999_999_999_999_8, "100 %"),
             (Unit::Rate, 0.0, "0 %"),
             (Unit::Rate, 0.0004, "0.04 %"),
             (Unit::Rate, 0.9, "90.0 %"),

@@ -107,7 +107,12 @@ pub fn plan_by_run(
         caveats.push(Caveat::SamplesAlone { key: cluster.join(", "), samples: pilot.alone });
     }
     let shown = against.map(|against| measure_differences([&run.samples, &against.samples], &measure)).transpose()?;
-    let unit = if pilot.spread.is_share { Unit::Rate } else { options.registry.sense(&metric).0 };
+    let unit = match options.registry.sense(&metric).0 {
+        _ if pilot.spread.is_share => Unit::Rate,
+        // Scores on another scale are no shares, whatever the metric makes of them.
+        Unit::Rate if pilot.spread.range != ScoreRange::Unit => Unit::Plain,
+        unit => unit,
+    };
     let asked = SizingQuestion {
         attempts: wanted.attempts.unwrap_or_else(|| (pilot.attempts.round() as u64).max(1)),
         clusters: pilot.clusters,

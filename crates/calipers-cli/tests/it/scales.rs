@@ -160,3 +160,26 @@ fn milliseconds_that_look_like_seconds_get_a_caveat() {
         assert!(!said("right.csv").contains("look like seconds"), "{}", said("right.csv"));
     }
 }
+
+#[test]
+fn a_plan_by_scores_on_another_scale_has_no_percentages() {
+    let folder = judged();
+    let report = json(&folder, &["plan", "results.jsonl"]);
+    assert_eq!(report["unit"], "plain", "{report}");
+    let said = text(&run(&folder, &["plan", "results.jsonl"]).stdout);
+    assert!(!said.contains("points") && !said.contains("300"), "{said}");
+}
+
+#[test]
+fn a_comparison_of_scores_on_another_scale_has_no_percentages() {
+    let folder = judged();
+    let line = |id: usize| format!("{{\"id\": {id}, \"scores\": {{\"judge\": {}}}}}\n", 1 + id % 4);
+    folder.write("other.jsonl", (0..40).map(line).collect::<String>());
+    for runs in [&["results.jsonl", "other.jsonl"][..], &["results.jsonl", "other.jsonl", "results.jsonl"]] {
+        let report = json(&folder, &[&["compare"], runs].concat());
+        let metric = &report["comparisons"][0]["metrics"][0];
+        assert_eq!((&metric["metric"], &metric["unit"]), (&"accuracy".into(), &"plain".into()), "{metric}");
+        let said = text(&run(&folder, &[&["compare"], runs].concat()).stdout);
+        assert!(said.contains("3.000") && !said.contains("300") && !said.contains("points"), "{said}");
+    }
+}

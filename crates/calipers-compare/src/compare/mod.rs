@@ -115,11 +115,14 @@ pub struct CompareQuestion<'a> {
 /// ```
 pub fn compare(runs: &[ComparedRun<'_>], question: &CompareQuestion<'_>) -> Result<CompareReport, Error> {
     check(runs, question)?;
-    let metrics: Vec<ComparedMetric> =
+    let mut metrics: Vec<ComparedMetric> =
         question.metrics.iter().map(|metric| ComparedMetric::new(metric, question.registry)).collect();
     let rows: Vec<RunRows<'_>> = runs.iter().map(|run| RunRows::new(run.samples)).collect();
     let measured = metrics.iter().map(|metric| measure_metric(metric, runs, &rows, question));
     let mut measured: Vec<Vec<Result<RunMetric, Incomparable>>> = measured.collect::<Result<_, Error>>()?;
+    for (metric, measured) in metrics.iter_mut().zip(&measured) {
+        metric.fit_unit(measured.iter().flatten());
+    }
     let mut drafts = Vec::new();
     for other in 1..runs.len() {
         drafts.push(ComparisonDraft::new(runs, other, &metrics, &mut measured, &rows, question)?);

@@ -36,6 +36,14 @@ impl ComparedMetric {
         Self { name, definition: metric.clone(), unit, direction }
     }
 
+    /// Scores on another scale are no shares, whatever the metric makes of them.
+    pub(super) fn fit_unit<'m>(&mut self, mut measured: impl Iterator<Item = &'m RunMetric>) {
+        let is_scale = |run: &RunMetric| run.evidence.as_ref().is_some_and(|evidence| !evidence.are_shares());
+        if self.unit == Unit::Rate && measured.any(is_scale) {
+            self.unit = Unit::Plain;
+        }
+    }
+
     /// The mean of what attempts take: latency, tokens or cost.
     pub(super) fn of_resource(field: &str, unit: Unit) -> Self {
         let definition = calipers_core::mean_of(field);

@@ -139,6 +139,26 @@ impl RatioLimits {
 }
 
 impl Evidence {
+    /// True when all values of samples are between 0 and 1, where each sample has one. A rate of others is no share of anything.
+    ///
+    /// ```
+    /// use calipers_core::Evidence;
+    ///
+    /// let mean = |values: Vec<f64>| Evidence::Mean { samples: vec![0, 1], values, missing: Vec::new() };
+    /// assert!(mean(vec![0.0, 1.0]).are_shares());
+    /// assert!(!mean(vec![1.0, 5.0]).are_shares());
+    /// ```
+    #[must_use]
+    pub fn are_shares(&self) -> bool {
+        let is_share = |x: &f64| (0.0..=1.0).contains(x);
+        match self {
+            // No early exit, so that vector instructions can do it.
+            Self::Mean { values, .. } => values.iter().fold(true, |all, x| all & is_share(x)),
+            Self::Corrected { judged, labels, .. } => judged.iter().chain(labels.iter().flatten()).all(is_share),
+            _ => true,
+        }
+    }
+
     /// True when a sample or an attempt has no value.
     pub fn has_missing(&self) -> bool {
         !self.missing().is_empty()

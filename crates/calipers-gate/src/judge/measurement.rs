@@ -410,7 +410,7 @@ impl Measurement {
 
     /// False for a rate of scores that are no shares: it has no meaning as a rate, by itself or in a formula.
     pub(super) fn is_share_if_rate(&self) -> bool {
-        self.unit != Unit::Rate || self.evidence.as_ref().is_none_or(are_shares)
+        self.unit != Unit::Rate || self.evidence.as_ref().is_none_or(Evidence::are_shares)
     }
 
     /// The value that a formula may use, or why there is none.
@@ -419,16 +419,6 @@ impl Measurement {
             return Err(Undefined::new(Reason::ScoresOutsideUnit, f64::NAN));
         }
         self.figure.value.clone()
-    }
-}
-
-/// True when all values of samples are between 0 and 1, where samples have one.
-pub(super) fn are_shares(evidence: &Evidence) -> bool {
-    let is_share = |x: &f64| (0.0..=1.0).contains(x);
-    match evidence {
-        Evidence::Mean { values, .. } => values.iter().all(is_share),
-        Evidence::Corrected { judged, labels, .. } => judged.iter().chain(labels.iter().flatten()).all(is_share),
-        _ => true,
     }
 }
 

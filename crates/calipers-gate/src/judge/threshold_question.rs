@@ -2,7 +2,7 @@
 
 use super::Mode;
 use super::bound_test::BoundTest;
-use super::measurement::{PartlyScored, are_shares};
+use super::measurement::PartlyScored;
 use super::quantile_units::{KnownUnits, QuantileUnits};
 use super::units::{TermLimits, UnitRows, Units, ends_of};
 use crate::limits::{LimitEnd, ValueRanges};
@@ -179,7 +179,7 @@ impl ThresholdQuestion<'_> {
     }
 
     fn is_share(&self) -> bool {
-        self.evidence.is_none_or(are_shares)
+        self.evidence.is_none_or(Evidence::are_shares)
     }
 
     fn is_timed_out(&self) -> bool {
