@@ -10,6 +10,8 @@ use std::fmt::Display;
 pub enum RunNote<'a> {
     /// So many attempts are in more than one file.
     RepeatedAttempts(usize),
+    /// Of so many files with attempts at the same samples, no two have one of the same name.
+    NothingShared(usize),
     /// Answers are compared with the right ones.
     PredictionsCompared,
     /// So many answers differ from the right ones only in how they are written.
@@ -52,6 +54,10 @@ pub fn note_sentence(note: RunNote<'_>) -> String {
         RunNote::RepeatedAttempts(count) => {
             let (are, each) = if count == 1 { ("is", "it") } else { ("are", "each") };
             format!("{} {are} in more than one file: {each} counts once", pluralize(count, "attempt"))
+        }
+        RunNote::NothingShared(files) => {
+            let files = pluralize(files, "file");
+            format!("no sample is in two of the {files}: each has one attempt, unless the files name it differently")
         }
         RunNote::UnknownReducer(name) => {
             format!("the log's reducer `{name}` is not known here; its results are left out")

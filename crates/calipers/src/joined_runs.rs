@@ -108,6 +108,10 @@ struct JoinedRun {
     files: Vec<String>,
     /// The file or folder whose attempts were added last.
     unit: String,
+    /// The samples of all files, of which several may have the same.
+    delivered: usize,
+    /// True when attempts of several files or folders were added.
+    has_units: bool,
 }
 
 /// An error if runs that would be joined are of different models.
@@ -144,7 +148,9 @@ pub(crate) fn join(files: Vec<LoadedFile>, attempts_from: Option<AttemptsFrom>) 
             let is_joined = run.name.is_some() || attempts_from.is_some();
             match places.get(&run.name).filter(|_| is_joined).map(|&place: &usize| &mut joined[place]) {
                 Some(known) => {
+                    known.delivered += samples.len();
                     if attempts_from.is_some() && known.unit != unit {
+                        known.has_units = true;
                         known.samples.append_attempts(&source.name, samples);
                     } else {
                         known.samples.append(&source.name, samples);
@@ -159,12 +165,15 @@ pub(crate) fn join(files: Vec<LoadedFile>, attempts_from: Option<AttemptsFrom>) 
                 None => {
                     places.insert(run.name.clone(), joined.len());
                     let mut first = JoinedSamples::default();
+                    let delivered = samples.len();
                     first.append(&source.name, samples);
                     joined.push(JoinedRun {
                         file: LoadedFile { source: source.clone(), runs: Vec::new() },
                         samples: first,
                         files: vec![source.name.clone()],
                         unit: unit.clone(),
+                        delivered,
+                        has_units: false,
                         run,
                     });
                 }
@@ -181,7 +190,13 @@ impl JoinedRun {
         self.run.notes.retain(|note| known.insert(note.clone()));
         self.run.notes.extend(self.samples.note());
         match self.samples.finish() {
-            Ok(samples) => self.run.samples = samples.into(),
+            Ok(samples) => {
+                // Attempts at one sample need one name for it: `1` is not `1.0`, and `q1` not `Q1`.
+                if self.has_units && samples.len() == self.delivered {
+                    self.run.notes.push(note_sentence(RunNote::NothingShared(self.files.len())));
+                }
+                self.run.samples = samples.into();
+            }
             Err(error) => return FileOfRun { file: Err(error), repeats },
         }
         if self.files.len() > 1 {

@@ -436,3 +436,51 @@ fn json_in_quotes_or_behind_something_else_is_no_table() {
         assert!(error.contains(command), "{name}: {error}");
     }
 }
+
+#[test]
+fn attempts_that_are_named_by_a_word_are_metadata() {
+    // The first hundred records have numbers.
+    let lines = |id: &str, column: &str| -> String {
+        let line = |place: usize, attempt: Json| {
+            format!("{}\n", json!({id: format!("q{place}"), "score": RIGHT[place % 10], column: attempt}))
+        };
+        (0..150).map(|place| line(place, json!(1))).chain((0..10).map(|place| line(place, json!("again")))).collect()
+    };
+    let table = |column: &str| -> String {
+        let row = |place: usize, attempt: &str| format!("q{place},{},{attempt}\n", RIGHT[place % 10]);
+        let rows: String =
+            (0..150).map(|place| row(place, "1")).chain((0..10).map(|place| row(place, "again"))).collect();
+        format!("id,score,{column}\n{rows}")
+    };
+    for (name, content, column) in [
+        ("own.jsonl", lines("id", "attempt"), "attempt"),
+        ("other.jsonl", lines("question_id", "trial"), "trial"),
+        ("own.csv", table("rollout"), "rollout"),
+    ] {
+        let folder = Scratch::with(name, &content);
+        assert_eq!(score(&folder, name, &[]), Ok(vec![(0.7, 150)]), "{name}");
+        let said = said(name, &content, &[]);
+        assert!(said.contains("150 samples, 160 attempts"), "{said}");
+        assert!(said.contains(&format!("note: `{column}` is no number in some records")), "{said}");
+        // As metadata, it can be asked for.
+        let condition = format!("{column}=again");
+        assert_eq!(score(&folder, name, &["--where", &condition]), Ok(vec![(0.7, 10)]), "{name}");
+        // What is said to number attempts has to.
+        let columns = format!("epoch={column}");
+        let error = score(&folder, name, &["--columns", &columns]).expect_err(name);
+        assert!(error.contains("not a whole number"), "{error}");
+    }
+    // Two scores of one attempt remain an error.
+    let twice = "id,score,attempt\nq1,1,1\nq1,0,1\n";
+    let folder = Scratch::with("twice.csv", twice);
+    assert!(score(&folder, "twice.csv", &[]).is_err());
+}
+
+#[test]
+fn dots_that_may_separate_thousands_are_noted() {
+    let table = |low: &'static str| rows("id;score", |id, right| format!("q{id};{}", word(right, [low, "1.200"])));
+    let said_of = said("thousands.csv", table("2.500"), &[]);
+    assert!(said_of.contains("note: `1.200` of `score` is 1.2 here: if its dots separate thousands"), "{said_of}");
+    // 0.500 is no thousand.
+    assert!(!said("decimals.csv", table("0.500"), &[]).contains("thousands"));
+}

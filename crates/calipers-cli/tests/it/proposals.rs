@@ -295,13 +295,54 @@ fn models_that_are_named_only_in_the_middle_are_not_pooled() {
     };
     let middle = lines(0..200, Some("a")) + &lines(0..200, Some("b"));
     let joined = lines(1000..6000, None) + &middle + &lines(6000..11_000, None);
-    let folder = Scratch::with("joined.jsonl", &joined);
+    let all =
+        json!(joined.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect::<Vec<serde_json::Value>>());
+    let folder = Scratch::with("folder/joined.jsonl", &joined);
+    folder.write("joined.jsonl", &joined);
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     std::io::Write::write_all(&mut encoder, joined.as_bytes()).expect("memory");
     folder.write("joined.jsonl.gz", encoder.finish().expect("memory"));
-    for name in ["joined.jsonl", "joined.jsonl.gz"] {
-        assert_eq!(score(&folder, name, &[]).expect("runs"), [(0.7, 10_000), (0.7, 200), (0.7, 200)], "{name}");
+    folder.write("list.json", all.to_string());
+    folder.write("metadata.json", all.to_string().replace("\"config\"", "\"metadata\""));
+    folder.write(
+        "text.jsonl",
+        joined
+            .replace("{\"model\":\"a\"}", "\"{\\\"model\\\":\\\"a\\\"}\"")
+            .replace("{\"model\":\"b\"}", "\"{\\\"model\\\":\\\"b\\\"}\""),
+    );
+    let cells: String = all
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|record| {
+            let config =
+                record["config"]["model"].as_str().map_or(String::new(), |model| format!("{{'model': '{model}'}}"));
+            format!("{},{},{config}\n", record["id"], record["score"])
+        })
+        .collect();
+    folder.write("cells.csv", format!("id,score,config\n{cells}"));
+    let want: &[(f64, u64)] = &[(0.7, 10_000), (0.7, 200), (0.7, 200)];
+    for name in ["joined.jsonl", "joined.jsonl.gz", "folder", "list.json", "metadata.json", "text.jsonl", "cells.csv"] {
+        assert_eq!(score(&folder, name, &[]).expect("runs"), want, "{name}");
     }
+    folder.write("below.json", json!({"results": all}).to_string());
+    let columns = ["--columns", "records=results,id=id,score=score"];
+    assert_eq!(score(&folder, "below.json", &columns).expect("runs"), want);
+    for bytes in [joined.into_bytes(), all.to_string().into_bytes()] {
+        let output = calipers().run_with_input(&["score", "-", "-m", "accuracy"], &bytes);
+        let shown = text(&output.stdout);
+        assert!(["1 -", "2 a ", "3 b "].iter().all(|name| shown.contains(name)), "{shown}");
+    }
+}
+
+#[test]
+fn a_few_records_in_the_middle_that_name_their_models_are_not_pooled() {
+    let mut lines: Vec<String> = (0..20_000).map(|id| json!({"id": id, "score": 1}).to_string()).collect();
+    for (place, model) in [(9000, "a"), (12_000, "b")] {
+        lines.insert(place, json!({"id": "x", "score": 1, "config": {"model": model}}).to_string());
+    }
+    let folder = Scratch::with("few.jsonl", lines.join("\n"));
+    assert_eq!(score(&folder, "few.jsonl", &[]).expect("runs"), [(1.0, 20_000), (1.0, 1), (1.0, 1)]);
 }
 
 #[test]
@@ -330,10 +371,12 @@ fn pairs_of_a_number_and_a_record_are_attempts() {
 }
 
 #[test]
-fn a_table_with_outcomes_before_answers_is_named() {
-    let said =
-        said("eval.csv", "question,[openai] {{question}}\n2+2,\"[PASS] (1.00)\n\n4\"\n3+3,\"[FAIL] (0.00)\n\n5\"\n");
-    assert!(said.contains("promptfoo export eval latest -o results.json"), "{said}");
+fn a_table_with_outcomes_before_answers_is_read() {
+    let cell = |right: u8| format!("\"[{}] ({right}.00)\n\n4\"", word(right, ["FAIL", "PASS"]));
+    let table = rows("question,[openai:a] {{question}},[openai:b] {{question}}", |id, right| {
+        format!("{id}+2,{},{}", cell(right), cell(1 - right))
+    });
+    check(vec![at_once("eval.csv", table, TWO)]);
 }
 
 #[test]
@@ -377,4 +420,83 @@ fn moments_and_names_of_models_are_no_scores() {
         "id=question,score={model_a,model_b},run=*",
         TWO,
     )]);
+}
+
+#[test]
+fn samples_by_model_are_runs_of_models() {
+    let answer = |right: u8| json!({"correct": is(right), "text": "…"});
+    let by_sample: serde_json::Map<_, _> = RIGHT
+        .iter()
+        .enumerate()
+        .map(|(id, right)| (format!("q{id}"), json!({"small": answer(*right), "large": answer(1 - right)})))
+        .collect();
+    check(vec![with_advice("samples.json", json!(by_sample).to_string(), "records=.,score=*.correct,run=*", TWO)]);
+}
+
+#[test]
+fn kinds_of_values_in_a_long_table_are_no_samples() {
+    let long = |header: &str| rows(header, |id, right| format!("q{id},acc,{right}\nq{id},tone,{}", 1 - right));
+    check(vec![
+        with_advice("keys.csv", long("sample,key,val"), "id=sample,run=key,score=val", TWO),
+        // As pandas writes it.
+        at_once("melted.csv", long("id,variable,value"), TWO),
+    ]);
+}
+
+#[test]
+fn steps_are_neither_samples_nor_scores() {
+    let history: String = (0..20).map(|step| format!("{step},{},0.{}\n", 1_700_000_000 + step, 10 + step)).collect();
+    let said_of = said("history.csv", format!("_step,_timestamp,eval/accuracy\n{history}"));
+    assert!(said_of.contains("each row is about a `_step`, not about a sample"), "{said_of}");
+    let games =
+        records(|id, right| json!({"question_id": id, "g1_winner": word(right, ["tie", "model_1"]), "turn": 1}));
+    let folder = Scratch::with("games.jsonl", games);
+    let error = score(&folder, "games.jsonl", &[]).expect_err("words");
+    assert_eq!(advice(&error)[1], "id=question_id,score=g1_winner", "{error}");
+}
+
+#[test]
+fn files_of_attempts_that_share_no_sample_are_noted() {
+    let table = |id: &dyn Fn(usize) -> String| rows("id,score", |place, right| format!("{},{right}", id(place)));
+    let note = "no sample is in two of the 2 files";
+    for (first, second, is_noted) in [
+        (table(&|id| format!("{id}")), table(&|id| format!("{id}.0")), true),
+        (table(&|id| format!("q{id}")), table(&|id| format!("Q{id}")), true),
+        (table(&|id| format!("q{id}")), table(&|id| format!("q{id}")), false),
+    ] {
+        let folder = Scratch::with("a.csv", first);
+        folder.write("b.csv", second);
+        let output = calipers().run_in(&folder, &["score", "a.csv", "b.csv", "--attempts-from", "files"]);
+        let said = text(&output.stdout) + &text(&output.stderr);
+        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(said.contains(note), is_noted, "{said}");
+    }
+}
+
+#[test]
+fn other_files_in_a_folder_are_named_by_a_pattern() {
+    let folder = Scratch::new();
+    for (id, right) in RIGHT.iter().enumerate() {
+        folder.write(&format!("res/t{id}/result.txt"), format!("{right}.0\n"));
+    }
+    let error = score(&folder, "res", &[]).expect_err("no extension of results");
+    assert!(error.contains("by a pattern: `'res/*/*.txt'`"), "{error}");
+    let columns = ["--columns", "id=@folder,score=@value,run=@path.1"];
+    assert_eq!(score(&folder, "res/*/*.txt", &columns), Ok(SEVEN.to_vec()));
+}
+
+#[test]
+fn files_without_records_or_json_say_so() {
+    for (content, wanted) in [
+        ("[]", "the file has no records"),
+        ("{}", "the file has no records"),
+        ("null", "the file has no records"),
+        ("[{id: 1, score: 1}]", "not valid JSON: key must be a string"),
+    ] {
+        let said_of = said("r.json", content);
+        assert!(said_of.contains(wanted), "{content}: {said_of}");
+    }
+    let folder = Scratch::with("r.jsonl", b"{\"id\": \"caf\xe9\", \"score\": 1}\n{\"id\": 2, \"score\": 0}\n");
+    let output = calipers().run_in(&folder, &["score", "r.jsonl"]);
+    assert!(text(&output.stderr).contains("save it as UTF-8"), "{}", text(&output.stderr));
 }

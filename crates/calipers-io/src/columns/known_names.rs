@@ -112,7 +112,7 @@ pub(crate) const RUNS: [&str; 39] = [
 ];
 
 /// What a score of a long table is a score by: one row per sample and metric.
-pub(crate) const SCORERS: [&str; 15] = [
+pub(crate) const SCORERS: [&str; 16] = [
     "metric",
     "metric_name",
     "scorer",
@@ -128,6 +128,7 @@ pub(crate) const SCORERS: [&str; 15] = [
     "dimension",
     "aspect",
     "rubric",
+    "variable",
 ];
 
 /// What names a metric and nothing else: where each row has another one, the rows are figures.
@@ -273,6 +274,11 @@ pub(crate) fn is_measure(name: &str) -> bool {
 /// True for a column with a setting of a model: attempts with two of its values were not made in the same way.
 pub(crate) fn is_setting(name: &str) -> bool {
     SETTINGS.iter().chain(&STEPS).any(|setting| is_spelt_like(name, setting))
+}
+
+/// True for the step of a training, by which its history is written.
+pub(crate) fn is_step(name: &str) -> bool {
+    ["step", "_step", "global_step", "train_step", "training_step"].contains(&name.to_lowercase().as_str())
 }
 
 /// What tells the parts of one attempt apart: its records are no attempts, unless someone says so.

@@ -370,6 +370,13 @@ impl Columns {
         less
     }
 
+    /// The same without what numbers the attempts.
+    pub(crate) fn without_epoch(&self) -> Self {
+        let mut less = self.clone();
+        less.pairs.retain(|pair| pair.target != ColumnTarget::Role(ColumnRole::Epoch));
+        less
+    }
+
     /// True when something is said about what this asks for.
     pub(crate) fn names(&self, is_it: impl Fn(&ColumnRole) -> bool) -> bool {
         self.pairs.iter().any(|pair| match &pair.target {

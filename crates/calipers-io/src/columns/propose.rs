@@ -4,7 +4,7 @@
 //! that is named and filled like a score is proposed as one, and one whose values all differ as the id.
 
 use super::known_names::{
-    IDS, METRICS, NAMES_OF_ITEMS, RATERS, RUNS, SCORERS, SCORES, is_attempt, is_spelt_like, plain, words_of,
+    IDS, METRICS, NAMES_OF_ITEMS, RATERS, RUNS, SCORERS, SCORES, is_attempt, is_spelt_like, is_step, plain, words_of,
 };
 use super::{Columns, quote};
 use crate::json::python_literal;
@@ -210,8 +210,16 @@ fn run_with_scorer(leaves: &IndexMap<String, RecordLeaf<'_>>, set: &RecordSet<'_
         };
         leaves.iter().find(is_it).map(|(path, _)| path.clone())
     };
-    let scorer = find(&SCORERS)?;
+    let scorer = find(&SCORERS).or_else(|| find(&KINDS).filter(|_| has_plain_value(leaves)))?;
     Some(find(&RUNS).map_or_else(|| scorer.clone(), |run| format!("{run}+{scorer}")))
+}
+
+/// What says which measure the `value` beside it is.
+const KINDS: [&str; 5] = ["key", "name", "field", "attribute", "kind"];
+
+/// True for a table that has a column `value`: one per row, of whatever another column names.
+fn has_plain_value(leaves: &IndexMap<String, RecordLeaf<'_>>) -> bool {
+    leaves.keys().any(|path| matches!(plain(path).as_str(), "value" | "val"))
 }
 
 /// Names of answers, and of the right ones.
@@ -442,6 +450,8 @@ fn search<'v>(value: &'v Value, path: &str, run: Option<&str>, depth: usize, set
                     // The same names below several keys are the same samples: the keys are runs.
                     let run = have_same_keys(entries).then(|| "^@key".to_owned());
                     add(star, inner().take(RECORDS_MAX).collect(), true, (run, 1), inner().count());
+                } else if values().all(is_map_of_maps) && are_samples_of_runs(entries) {
+                    add(root(), first(), true, (None, 1), entries.len());
                 } else if values().all(is_map_of_maps) && values().all(|value| share_keys(entries_of(value))) {
                     let inner = || values().flat_map(entries_of).map(|(_, value)| value);
                     let star = if path.is_empty() { "*.*".to_owned() } else { format!("{path}.*.*") };
@@ -648,6 +658,15 @@ fn is_map_of_maps(value: &Value) -> bool {
     matches!(value, Value::Map(entries) if entries.len() > 1 && entries.iter().all(|(_, value)| is_map(value)))
 }
 
+/// True when each map has the same few keys, fewer than there are maps: the maps are samples, and their keys runs.
+fn are_samples_of_runs(maps: &[(std::sync::Arc<str>, Value)]) -> bool {
+    let Some((_, first)) = maps.first() else { return false };
+    let runs = entries_of(first);
+    let has_all =
+        |map: &Value| entries_of(map).len() == runs.len() && runs.iter().all(|(key, _)| map.get(key).is_some());
+    runs.len() < maps.len() && maps.iter().all(|(_, map)| has_all(map) && share_keys(entries_of(map)))
+}
+
 /// True when two of these maps have a key in common.
 fn have_same_keys(maps: &[(std::sync::Arc<str>, Value)]) -> bool {
     let mut known: HashSet<&str> = HashSet::new();
@@ -835,7 +854,9 @@ fn id(leaves: &IndexMap<String, RecordLeaf<'_>>, set: &RecordSet<'_>) -> Option<
     // What tells records of one sample apart.
     let is_key = |path: &str| {
         let name = last_name(path);
-        RUNS.iter().chain(&SCORERS).chain(&RATERS).any(|known| is_spelt_like(name, known)) || is_attempt(name)
+        let is_kind = || has_plain_value(leaves) && KINDS.iter().any(|known| is_spelt_like(name, known));
+        let is_known = RUNS.iter().chain(&SCORERS).chain(&RATERS).any(|known| is_spelt_like(name, known));
+        is_known || is_attempt(name) || is_kind()
     };
     let keys: Vec<&RecordLeaf<'_>> = named.iter().filter(|(path, _)| is_key(path)).map(|(_, leaf)| *leaf).collect();
     let are_unique = |columns: &[&RecordLeaf<'_>]| {
@@ -868,6 +889,8 @@ fn id(leaves: &IndexMap<String, RecordLeaf<'_>>, set: &RecordSet<'_>) -> Option<
             () if !is_unique && !is_key(path) && is_named_so(&name) && distinct.len() > 1 && with_keys(&[leaf]) => 1,
             () if is_unique && ends_in_id && !set.has_keys => 2,
             () if is_unique && set.size == 1 => continue,
+            // Rows by step are the history of a run, and no samples.
+            () if is_unique && is_step(last_name(path)) => 2,
             // What was tried is no sample.
             () if is_unique && (is_run || METRICS.iter().any(|known| plain(known) == name)) && !set.has_keys => 9,
             () if is_unique && !set.has_keys && is_named_so(&name) => 3,
@@ -890,6 +913,7 @@ fn id(leaves: &IndexMap<String, RecordLeaf<'_>>, set: &RecordSet<'_>) -> Option<
     }
     match best {
         Some(((9, _), _)) if set.records.len() > 1 => Some(IdGuess::Runs),
+        Some((_, path)) if is_step(last_name(path)) && set.records.len() > 1 => Some(IdGuess::Runs),
         Some((_, path)) => Some(IdGuess::Path(path.clone())),
         None if set.has_keys || set.size == 1 => None,
         None => {
@@ -997,7 +1021,12 @@ const RESTS: [&str; 9] =
     ["failed", "fail", "failures", "failedcount", "incorrect", "wrong", "unresolved", "unsolved", "losses"];
 
 /// Names of columns that measure or count something else than how well it went.
-const OTHERS: [&str; 22] = [
+const OTHERS: [&str; 27] = [
+    "step",
+    "turn",
+    "round",
+    "fold",
+    "timestep",
     "nfiles",
     "ntests",
     "steps",
@@ -1064,6 +1093,12 @@ fn is_count_of_total(leaf: &RecordLeaf<'_>, leaves: &IndexMap<String, RecordLeaf
     })
 }
 
+/// True for a text that may be a label: what is longer was said by someone.
+fn is_word(value: &&Value) -> bool {
+    const WORD_MAX: usize = 40;
+    matches!(value, Value::Text(text) if text.len() <= WORD_MAX && !text.contains('\n'))
+}
+
 /// The leaves that look like scores, the best first.
 fn scores(leaves: &IndexMap<String, RecordLeaf<'_>>, id: Option<&str>) -> Vec<ScoreLeaf> {
     let mut found = Vec::new();
@@ -1107,7 +1142,7 @@ fn scores(leaves: &IndexMap<String, RecordLeaf<'_>>, id: Option<&str>) -> Vec<Sc
             () if leaf.values.iter().all(|value| is_share(value)) => 0,
             () if by_name < 2 && leaf.values.iter().all(|value| is_number(value)) => 1,
             // A few words are labels that can be given numbers.
-            () if by_name < 2 && distinct.len() <= 8 && some().all(|value| matches!(value, Value::Text(_))) => {
+            () if by_name < 2 && distinct.len() <= 8 && some().all(is_word) => {
                 // In a list, words that are all different are names.
                 if leaf.has_list && leaf.values.len() > 2 && distinct.len() == leaf.values.len() {
                     continue;

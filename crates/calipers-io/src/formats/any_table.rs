@@ -6,6 +6,7 @@
 use super::csv::CsvTable;
 use super::fact_path::{FactPath, each_fact, says_what_was_tried};
 use super::factors::{Factor, Factors, note_factors, written_id};
+use super::late_facts::LateFacts;
 use super::native::ColumnRole;
 use super::parquet::BoundedFile;
 use super::record_tree::{self, RecordTree};
@@ -42,6 +43,9 @@ pub(super) enum TableReading {
 /// A reader of a table whose columns are known, and of which these are needed.
 type TableReader<'r> = dyn Fn(&TableReading, &Projection) -> Result<Vec<RecordedRun<Shards>>, ReadError> + 'r;
 
+/// Searches all records for maps that name what was tried.
+type LaterFacts<'r> = dyn Fn() -> Vec<FactPath> + 'r;
+
 /// Reads JSON records.
 pub(super) fn read_json(
     source: &Source,
@@ -52,7 +56,7 @@ pub(super) fn read_json(
     if survey.has_lists && !survey.is_relaid && source.columns().records().is_none() {
         return Err(survey.unknown(source, "the file holds several lists, one after the other"));
     }
-    survey.read(source, wanted, read)
+    survey.read(source, wanted, read, &|| survey.late_facts_of_json(source))
 }
 
 /// Reads the rows of a table.
@@ -62,13 +66,37 @@ pub(super) fn read_csv(
     wanted: &Projection,
     read: &TableReader<'_>,
 ) -> Result<Vec<RecordedRun<Shards>>, ReadError> {
-    let runs = TableSurvey::of_csv(table).read(source, wanted, read)?;
+    let later = || {
+        let mut facts = LateFacts::default();
+        if !table.may_hold_maps() {
+            return Vec::new();
+        }
+        // What is wrong with a row is said when it is read.
+        let _ = table.each_row(&mut |_, row| {
+            for (name, cell) in table.names.iter().zip(row) {
+                std::str::from_utf8(cell).into_iter().for_each(|cell| facts.add_cell(name, cell));
+            }
+            Ok(())
+        });
+        facts.into_paths()
+    };
+    let runs = TableSurvey::of_csv(table).read(source, wanted, read, &later)?;
     // A word that is no score, and that columns are called, stands in a second line of names.
     let words = runs.iter().flat_map(|run| run.samples.iter()).flat_map(|samples| {
         samples.scorers().flat_map(|scorer| samples.score_labels(scorer)).filter(|word| csv::is_column_name(word))
     });
     let second = words.into_iter().find_map(|word| table.find_names(word));
-    second.map_or(Ok(runs), Err)
+    if let Some(error) = second {
+        return Err(error);
+    }
+    let mut runs = runs;
+    if let Some(run) = runs.first_mut() {
+        run.notes.extend(table.thousands_note(&|name| {
+            let is_said = |(role, column): &(String, String)| is_measure_role(&ColumnRole::of(role)) && column == name;
+            is_measure_role(&ColumnRole::of(name)) || run.columns.iter().any(is_said)
+        }));
+    }
+    Ok(runs)
 }
 
 /// Reads the rows of a Parquet table.
@@ -85,7 +113,7 @@ pub(super) fn read_parquet(
         return Err(survey.with_all_of_parquet(file).unknown(source, "the table has no column `id` or `sample_id`"));
     }
     // Lists are not among the first rows, and only messages need them.
-    survey.read(source, wanted, read).map_err(|error| match name_of_list(&error) {
+    survey.read(source, wanted, read, &|| arrow_rows::late_facts(source)).map_err(|error| match name_of_list(&error) {
         Some(_) => survey.with_all_of_parquet(file).explain_lists(source, error),
         None => error,
     })
@@ -97,11 +125,13 @@ pub(super) fn read_named(
     (names, rows): (Vec<Arc<str>>, Vec<Value>),
     wanted: &Projection,
     read: &TableReader<'_>,
+    later: &LaterFacts<'_>,
 ) -> Result<Option<Vec<RecordedRun<Shards>>>, ReadError> {
     let survey = TableSurvey::of_rows(names, rows);
     let columns = survey.complete(source, wanted)?;
     let has_id = survey.has("id") || survey.has("sample_id") || columns.names(|role| *role == ColumnRole::Id);
-    if has_id || columns.records().is_some() { survey.read(source, wanted, read).map(Some) } else { Ok(None) }
+    let has_records = has_id || columns.records().is_some();
+    if has_records { survey.read(source, wanted, read, later).map(Some) } else { Ok(None) }
 }
 
 /// What the columns of a Parquet table are, if it can be read as a stream: it holds one run, and none of its columns might
@@ -178,7 +208,11 @@ pub(super) fn check_known(source: &Source, format: &'static dyn Format) -> Resul
     let survey = match format.name() {
         "csv" => TableSurvey::of_csv(&CsvTable::of(source)?),
         "parquet" | "arrow" => return Ok(()),
-        _ => TableSurvey::of_json(source)?,
+        _ => {
+            let survey = TableSurvey::of_json(source)?;
+            survey.check_documents(source)?;
+            survey
+        }
     };
     let columns = survey.complete(source, &Projection::everything())?;
     let is_known = |name: &Arc<str>| matches!(&**name, "id" | "sample_id");
@@ -286,6 +320,25 @@ impl TableSurvey {
         })
     }
 
+    /// An error if there is no document, or nothing in the only one.
+    fn check_documents(&self, source: &Source) -> Result<(), ReadError> {
+        let is_empty = |value: &Value| match value {
+            Value::List(items) => items.is_empty(),
+            Value::Map(entries) => entries.is_empty(),
+            other => matches!(other, Value::Null),
+        };
+        if self.documents.is_empty() {
+            // A list may begin with something that is no JSON.
+            let bytes = source.read_all()?;
+            json::parse(&source.name, bytes.strip_prefix(&native::BOM).unwrap_or(&bytes))?;
+        }
+        if self.documents.iter().all(is_empty) {
+            let hint = "rerun the evaluation that should have written it, or leave the file out";
+            return Err(source.error("the file has no records").hint(hint));
+        }
+        Ok(())
+    }
+
     fn of_csv(table: &CsvTable<'_>) -> Self {
         let columns = table.columns();
         let named = |row: Vec<String>| {
@@ -352,7 +405,9 @@ impl TableSurvey {
         let notes_on_columns = self.notes_on_columns(source);
         match self.resolve(&columns, &[]) {
             TableReading::Flat(roles) if !roles.has_runs() && factors.likely.is_empty() => {
-                let has_factors = !factors.possible.is_empty();
+                // What is empty in the first rows may say more in others.
+                let is_empty = |name: &Arc<str>| self.records.iter().all(|row| row.get(name) == Some(&Value::Null));
+                let has_factors = !factors.possible.is_empty() || self.columns.iter().any(is_empty);
                 Ok(Some(StreamableTable { roles, wanted, has_factors, checks, notes_on_columns }))
             }
             _ => Ok(None),
@@ -514,6 +569,33 @@ impl TableSurvey {
         found
     }
 
+    /// The same for those that only later records have, in a map.
+    fn late_columns(&self, source: &Source, known: &[RunColumn], later: &LaterFacts<'_>) -> Vec<RunColumn> {
+        if self.records.len() < SURVEYED {
+            return Vec::new();
+        }
+        // A column that was only supposed to be there may be in the metadata.
+        let is_same = |path: &FactPath, column: &RunColumn| !column.is_late && column.path.fact == path.fact;
+        let is_new = |path: &FactPath| !known.iter().any(|column| is_same(path, column));
+        let new: Vec<FactPath> = later().into_iter().filter(is_new).collect();
+        RunColumn::find(&[], &[], &new, source.columns())
+    }
+
+    /// What later JSON records name in maps.
+    fn late_facts_of_json(&self, source: &Source) -> Vec<FactPath> {
+        let is_whole = self.documents.len() < SURVEYED || self.is_relaid;
+        match source.columns().records() {
+            None if self.is_relaid => LateFacts::of_records(self.documents.iter()),
+            None => LateFacts::of_json(source),
+            Some(path) if is_whole => {
+                LateFacts::of_records(record_tree::first_records(&self.documents, path, usize::MAX).iter())
+            }
+            Some(path) => LateFacts::of_documents(source, &mut |document| {
+                record_tree::first_records(std::slice::from_ref(document), path, usize::MAX)
+            }),
+        }
+    }
+
     /// What was tried, as far as it is said around the records, or in the items of lists that are attempts.
     fn facts_outside(&self, source: &Source) -> Vec<FactPath> {
         const ITEMS_MAX: usize = 20;
@@ -579,15 +661,42 @@ impl TableSurvey {
         metrics
     }
 
-    /// Reads the table. Where a column such as `model` has several values for a sample, the table holds several runs.
+    /// Reads the table. What was taken for the number of an attempt by its name is metadata if it is none in all records.
     fn read(
         &self,
         source: &Source,
         wanted: &Projection,
         read: &TableReader<'_>,
+        later: &LaterFacts<'_>,
     ) -> Result<Vec<RecordedRun<Shards>>, ReadError> {
         let columns = self.complete(source, wanted)?;
-        let run_columns = self.run_columns(source);
+        let is_epoch = |pair: &&ColumnPair| pair.target == ColumnTarget::Role(ColumnRole::Epoch);
+        let epoch = columns.pairs().iter().find(is_epoch).map(|pair| pair.path.to_string());
+        let runs = self.read_columns(source, wanted, read, later, columns.clone());
+        match (&runs, epoch.filter(|_| !source.columns().names(|role| *role == ColumnRole::Epoch))) {
+            (Err(error), Some(epoch)) if is_no_number(error, &epoch) => {
+                let mut runs = self.read_columns(source, wanted, read, later, columns.without_epoch())?;
+                let epoch = printable(&epoch);
+                let note =
+                    format!("`{epoch}` is no number in some records, and names no attempts: a repeated id counts up");
+                runs.first_mut().into_iter().for_each(|run| run.notes.push(note.clone()));
+                Ok(runs)
+            }
+            _ => runs,
+        }
+    }
+
+    /// Reads the table with these columns. Where a column such as `model` has several values for a sample, the table holds several
+    /// runs.
+    fn read_columns(
+        &self,
+        source: &Source,
+        wanted: &Projection,
+        read: &TableReader<'_>,
+        later: &LaterFacts<'_>,
+        columns: Columns,
+    ) -> Result<Vec<RecordedRun<Shards>>, ReadError> {
+        let mut run_columns = self.run_columns(source);
         let Factors { likely: mut factors, possible } = self.factors(source, &columns);
         let asked = self.asked_inside(source, wanted);
         let metrics = self.metric_columns(source, wanted).into_iter().filter_map(|name| match ColumnRole::of(name) {
@@ -596,7 +705,7 @@ impl TableSurvey {
         });
         let metrics: Vec<FactPath> = metrics.collect();
         // What may tell runs apart is looked at, whether it was asked for or not.
-        let look_at = |factors: &[Factor]| -> (Vec<FactPath>, Projection) {
+        let look_at = |run_columns: &[RunColumn], factors: &[Factor]| -> (Vec<FactPath>, Projection) {
             let runs = run_columns.iter().map(|column| &column.path);
             let facts = runs.chain(factors.iter().map(|factor| &factor.path)).chain(&asked).chain(&metrics);
             let mut facts: Vec<FactPath> = facts.cloned().collect();
@@ -606,14 +715,22 @@ impl TableSurvey {
             let wanted = wanted.clone().and_if_there(plain).and_nested(facts.iter().filter_map(FactPath::as_nested));
             (facts, wanted)
         };
-        let (mut looked_at, mut with_runs) = look_at(&factors);
+        let (mut looked_at, mut with_runs) = look_at(&run_columns, &factors);
         let mut first = read(&self.resolve(&columns, &looked_at), &with_runs);
         // Where the first records are all of different samples, and others are not, more may tell attempts apart.
         let has_several =
             |runs: &Vec<RecordedRun<Shards>>| runs.iter().any(|run| run.samples.attempts() != run.samples.len());
-        if !possible.is_empty() && first.as_ref().is_ok_and(has_several) {
-            factors.extend(possible);
-            (looked_at, with_runs) = look_at(&factors);
+        // What only later records name is in the first pass too, unless it is in a map.
+        let late = match &first {
+            Ok(runs) if !has_several(runs) => Vec::new(),
+            _ => self.late_columns(source, &run_columns, later),
+        };
+        let is_more = !possible.is_empty() && first.as_ref().is_ok_and(has_several);
+        if is_more || !late.is_empty() {
+            factors.extend(possible.into_iter().filter(|_| is_more));
+            run_columns.retain(|column| !late.iter().any(|late| late.path.fact == column.path.fact));
+            run_columns.extend(late);
+            (looked_at, with_runs) = look_at(&run_columns, &factors);
             first = read(&self.resolve(&columns, &looked_at), &with_runs);
         }
         let resolve = |columns: &Columns| self.resolve(columns, &looked_at);
@@ -876,12 +993,6 @@ impl TableSurvey {
             let hint = "an estimate needs the results of samples: pass on the table with one row per sample";
             return source.error(what).hint(hint);
         }
-        if best.is_none() && said.is_empty() && self.has_outcomes_before_answers() {
-            let what = "cells begin with `[PASS]` or `[FAIL]`, as in the CSV that promptfoo writes";
-            let hint =
-                "its JSON has the scores as numbers: write it with `promptfoo export eval latest -o results.json`";
-            return source.error(what).hint(hint);
-        }
         let shown = best.or(proposals.first());
         let records = shown.and_then(Columns::records).filter(|_| !self.documents.is_empty());
         let columns = match records {
@@ -927,13 +1038,6 @@ impl TableSurvey {
         (proposals, best)
     }
 
-    /// True when all cells of a column begin with an outcome, and an answer follows.
-    fn has_outcomes_before_answers(&self) -> bool {
-        let is_outcome = |cell: &Value| matches!(cell, Value::Text(text) if ["[PASS] ", "[FAIL] ", "[ERROR] "].iter().any(|word| text.starts_with(word)));
-        let all = |name: &Arc<str>| self.records.iter().all(|record| record.get(name).is_some_and(is_outcome));
-        !self.records.is_empty() && self.columns.iter().any(all)
-    }
-
     /// The error for a table with two lines of names: below a line of models, one of metrics.
     fn second_header(&self, source: &Source) -> Option<ReadError> {
         let [Value::Map(first), rest @ ..] = &self.records[..] else { return None };
@@ -964,7 +1068,8 @@ impl TableSurvey {
             let distinct: HashSet<String> = values.map(ToString::to_string).collect();
             self.records.len() > 1 && distinct.len() == self.records.len()
         };
-        runs.iter().filter(is_run).find(differ).copied()
+        let step = || self.columns.iter().find(|name| known_names::is_step(name) && differ(&name));
+        runs.iter().filter(is_run).find(differ).copied().or_else(step)
     }
 
     /// A proposal for a file that is one sample: the files of a folder are a run.
@@ -1061,6 +1166,11 @@ pub(super) fn is_id_of(said: &Columns) -> impl Fn(&str) -> bool {
         Some(path) => path.as_column().is_some_and(|column| **column == *name),
         None => matches!(name, "id" | "sample_id") || known_names::IDS.contains(&name),
     }
+}
+
+/// True for the message about a column that should number attempts, and holds something else.
+fn is_no_number(error: &ReadError, column: &str) -> bool {
+    error.what().starts_with(&format!("`{column}` is ")) && error.what().contains("not a whole number")
 }
 
 fn is_count(value: &Value) -> bool {

@@ -78,7 +78,9 @@ impl Format for ArrowTable {
                 }
                 parquet::read_as(source, &parquet::open(source)?, reading, wanted)
             };
-            match any_table::read_named(source, head(source), wanted, &read)? {
+            match any_table::read_named(source, head(source), wanted, &read, &|| {
+                arrow_rows::late_facts_of(batches(source))
+            })? {
                 Some(runs) => Ok(runs),
                 // A table without ids may be that of a tool, and otherwise the message proposes some.
                 None => parquet::Parquet.read_shards(source, wanted),

@@ -350,6 +350,41 @@ impl<'s> CsvTable<'s> {
         self.names.iter().filter(|name| !name.is_empty()).cloned().collect()
     }
 
+    /// True when cells may hold maps. If only the head of a table with maps is known, it has to be read as a whole.
+    pub(super) fn may_hold_maps(&self) -> bool {
+        if !self.is_head {
+            return memchr::memchr(b'{', &self.bytes).is_some();
+        }
+        self.gave_up.set(self.gave_up.get() || self.source.holds_byte(b'{'));
+        false
+    }
+
+    /// What to know about a measure whose numbers all have three digits behind a dot: where semicolons separate the cells, a dot may
+    /// separate thousands.
+    pub(super) fn thousands_note(&self, is_measure: &dyn Fn(&str) -> bool) -> Option<String> {
+        const ROWS: usize = 100;
+        let is_grouped = |cell: &String| {
+            let mut groups = cell.split('.');
+            let first = groups.next().unwrap_or_default();
+            let is_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+            let has_groups = cell.contains('.') && groups.all(|group| group.len() == 3 && is_digits(group));
+            has_groups && (1..=3).contains(&first.len()) && is_digits(first) && !first.starts_with('0')
+        };
+        if self.delimiter != b';' {
+            return None;
+        }
+        let rows = self.first_rows(ROWS);
+        let measures = self.names.iter().enumerate().filter(|(_, name)| is_measure(name));
+        measures.into_iter().find_map(|(place, name)| {
+            let mut cells = rows.iter().filter_map(|row| row.get(place)).filter(|cell| !cell.is_empty());
+            let first = cells.next().filter(|cell| is_grouped(cell))?;
+            let number = parse_number(first)?;
+            cells.all(is_grouped).then(|| {
+                format!("`{first}` of `{name}` is {number} here: if its dots separate thousands, write it without them")
+            })
+        })
+    }
+
     /// The first rows as texts.
     pub(super) fn first_rows(&self, rows: usize) -> Vec<Vec<String>> {
         let text = |cell: &[u8]| String::from_utf8_lossy(cell).trim().to_owned();

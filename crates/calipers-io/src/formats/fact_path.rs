@@ -166,6 +166,13 @@ pub(super) fn each_fact(record: &Value, each: &mut EachFact<'_>) {
     }
 }
 
+/// Passes on the plain facts of a map that is written in a cell, below these keys.
+pub(super) fn each_inside_text(cell: &str, mut keys: Vec<Arc<str>>, text: &str, each: &mut EachFact<'_>) {
+    if let Some(map) = open_map(&Value::from(cell)) {
+        each_inside(&map, &mut keys, text, each);
+    }
+}
+
 /// Passes on what a map around records, which are under this key of it, may say about what was tried: names, and what is inside
 /// its maps.
 pub(super) fn each_fact_around(map: &Value, records: Option<&str>, each: &mut EachFact<'_>) {

@@ -19,9 +19,14 @@ const RECORDS: usize = 2;
 
 /// The records, in their order. None if the end of the file does not look like lines of JSON, or cannot be read twice.
 pub(super) fn find(source: &Source) -> Option<Vec<Value>> {
-    // A pipe can be read only once, and not from its end.
-    let path = source.as_path().filter(|path| path.is_file())?;
-    of_plain(&mut File::open(path).ok()?).or_else(|| of_compressed(source))
+    match source.as_path() {
+        // A pipe can be read only once, and not from its end.
+        Some(path) if !path.is_file() => None,
+        Some(path) => of_plain(&mut File::open(path).ok()?).or_else(|| of_stream(source)),
+        // What came through stdin is in memory; an object elsewhere is not fetched twice for this.
+        None if source.remote().is_some() => None,
+        None => of_stream(source),
+    }
 }
 
 fn of_plain(file: &mut File) -> Option<Vec<Value>> {
@@ -42,7 +47,7 @@ fn of_plain(file: &mut File) -> Option<Vec<Value>> {
 }
 
 /// The same for what has to be read up to its end. Its length is not known before, so places are thinned out on the way.
-fn of_compressed(source: &Source) -> Option<Vec<Value>> {
+fn of_stream(source: &Source) -> Option<Vec<Value>> {
     let mut reader = source.open().ok()?;
     let (mut places, mut end) = (Vec::new(), Vec::new());
     let (mut read, mut next, mut stride) = (0, PLACE, PLACE);

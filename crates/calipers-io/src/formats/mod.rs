@@ -10,6 +10,7 @@ mod arrow_stream;
 mod arrow_table;
 mod attempt_texts;
 mod bfcl;
+mod bigcode;
 pub(crate) mod csv;
 mod csv_cells;
 mod csv_fast;
@@ -22,6 +23,7 @@ mod helm;
 pub(crate) mod inspect;
 mod json_layouts;
 mod junit;
+mod late_facts;
 mod later_records;
 mod lighteval;
 mod line_blocks;
@@ -34,6 +36,7 @@ mod parquet_columns;
 mod placed_value;
 mod projection;
 mod promptfoo;
+mod promptfoo_table;
 mod pydantic_evals;
 mod record_tree;
 mod recorded_errors;
@@ -119,6 +122,7 @@ pub fn formats() -> Vec<&'static dyn Format> {
         &every_eval_ever::EveryEvalEver,
         &swe_bench::SweBench,
         &bfcl::Bfcl,
+        &bigcode::Bigcode,
         &lm_eval::LmEval,
         &openai_evals::OpenAiEvals,
         &pydantic_evals::PydanticEvals,

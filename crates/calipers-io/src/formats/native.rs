@@ -392,6 +392,7 @@ fn each_line(
                 let part = offending(&standard, read.what(), error.column());
                 let read = read.with_excerpt(&standard, part);
                 let hint = match error.classify() {
+                    _ if std::str::from_utf8(text).is_err() => "the text is not UTF-8; save it as UTF-8",
                     serde_json::error::Category::Eof => "the line is cut off",
                     serde_json::error::Category::Data => "docs/formats/native.md says what each key may hold",
                     _ => "write one JSON record per line",

@@ -32,6 +32,11 @@ impl<'a> PlacedValue<'a> {
         Self { value, source, line: None, up: None }
     }
 
+    /// The same on a line of a table.
+    pub(super) fn at_line(self, line: u64) -> Self {
+        Self { line: Some(line), ..self }
+    }
+
     /// The value under a key.
     pub(super) fn get<'b>(&'b self, key: &'b str) -> PlacedValue<'b> {
         let value = self.value.get(key).unwrap_or(&NULL);

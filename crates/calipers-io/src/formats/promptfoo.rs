@@ -1,4 +1,4 @@
-//! promptfoo: the JSON export and its JSON Lines, `promptfoo eval -o out.json` and `-o out.jsonl`.
+//! promptfoo: the JSON export and its JSON Lines, `promptfoo eval -o out.json` and `-o out.jsonl`, and its table, `-o out.csv`.
 //!
 //! A column of promptfoo's table (a prompt with a provider) is a run. Repeats have no index in the file: rows of a column
 //! whose test cases are the same are attempts of one sample, as in promptfoo's own action.
@@ -7,6 +7,7 @@ use super::Format;
 use super::placed_value::{
     PlacedValue, SampleNamer, UniqueNames, canonical, document, each_line, fact, figure, outcome, summary,
 };
+use super::promptfoo_table;
 use crate::json::JsonParts;
 use crate::{ReadError, RecordedFigure, RecordedResults, RecordedRun, Shape, Source};
 use calipers_core::{Metadata, Score, Value, pluralize};
@@ -23,7 +24,7 @@ impl Format for Promptfoo {
     }
 
     fn about(&self) -> &'static str {
-        "promptfoo: JSON export or JSON Lines, one run for each prompt and provider"
+        "promptfoo: JSON export, JSON Lines or CSV, one run for each prompt and provider"
     }
 
     fn recognises(&self, shape: &Shape) -> bool {
@@ -35,12 +36,15 @@ impl Format for Promptfoo {
             || shape.has_keys(&ROW_KEYS)
             || is_first_version(shape)
             || shape.has_keys(&["_resultsLoaded", "results"])
+            || promptfoo_table::is_table(&shape.head)
     }
 
     fn read(&self, source: &Source) -> Result<Vec<RecordedRun>, ReadError> {
         let mut table = PromptTable::default();
         let shape = Shape::new(source.head()?, source.file_name());
-        if shape.has_keys(&["results"]) && !shape.has_keys(&ROW_KEYS) {
+        if promptfoo_table::is_table(&shape.head) {
+            promptfoo_table::each_row(source, &mut |row| table.take(row))?;
+        } else if shape.has_keys(&["results"]) && !shape.has_keys(&ROW_KEYS) {
             read_export(source, &mut table)?;
         } else {
             each_line(source, |row| table.take(row))?;

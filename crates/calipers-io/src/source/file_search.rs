@@ -30,9 +30,22 @@ pub(super) fn search_folder(folder: &Path) -> Result<SourceSearch, ReadError> {
     if search.is_empty() {
         let name = folder.display().to_string();
         let hint = "name a folder with .eval, .json, .jsonl, .csv, .parquet or .xml files";
+        let other = search.other.as_deref().and_then(|other| pattern_of(folder, other));
+        let hint = match other {
+            Some(pattern) => format!("{hint}, or others by a pattern: `'{pattern}'`"),
+            None => hint.to_owned(),
+        };
         return Err(ReadError::new(name, "the folder has no result files").hint(hint));
     }
     Ok(search.finish())
+}
+
+/// The pattern that matches this file below a folder, and those beside it with the same ending.
+fn pattern_of(folder: &Path, file: &Path) -> Option<String> {
+    let below = file.strip_prefix(folder).ok()?;
+    let ending = file.extension()?.to_str().filter(|ending| ending.bytes().all(|byte| byte.is_ascii_alphanumeric()))?;
+    let folder = glob::Pattern::escape(folder.to_str()?);
+    Some(format!("{folder}/{}*.{ending}", "*/".repeat(below.components().count() - 1)))
 }
 
 /// Every file that a pattern matches, and the result files below every folder that it matches.
@@ -55,6 +68,8 @@ pub(super) fn search_pattern(pattern: &str) -> Result<SourceSearch, ReadError> {
 struct FileSearch {
     found: Vec<PathBuf>,
     problems: Vec<ReadError>,
+    /// A file that is none by its extension.
+    other: Option<PathBuf>,
 }
 
 impl FileSearch {
@@ -125,7 +140,7 @@ impl FileSearch {
             }
             Ok(metadata) if is_result(&path) && metadata.is_file() => self.found.push(path),
             Ok(_) if is_result(&path) => self.problems.push(no_file(&path)),
-            Ok(_) => {}
+            Ok(_) => self.other = self.other.take().or(Some(path)),
             Err(_) if !is_result(&path) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let hint = "fetch the file that it points to, or remove the link";

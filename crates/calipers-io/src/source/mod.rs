@@ -440,6 +440,22 @@ impl Source {
         Ok(bytes)
     }
 
+    /// True when this byte is somewhere in the content, as far as it can be read.
+    pub(crate) fn holds_byte(&self, byte: u8) -> bool {
+        let Ok(mut reader) = self.open() else { return false };
+        loop {
+            let length = match reader.fill_buf() {
+                Ok(block) if memchr::memchr(byte, block).is_some() => return true,
+                Ok(block) => block.len(),
+                Err(_) => return false,
+            };
+            if length == 0 {
+                return false;
+            }
+            reader.consume(length);
+        }
+    }
+
     /// The beginning of the content, from which the format is detected.
     pub(crate) fn head(&self) -> Result<Vec<u8>, ReadError> {
         let mut bytes = Vec::with_capacity(HEAD);

@@ -709,6 +709,8 @@ const FIXTURES: &[(&str, &str)] = &[
     ("swe_bench/older/report.json", "swe-bench"),
     ("swe_bench/instances.json", "swe-bench"),
     ("bfcl/BFCL_v3_simple_score.json", "bfcl"),
+    ("bigcode/metrics.json", "bigcode"),
+    ("bigcode/results.json", "bigcode"),
     ("alpaca_eval/annotations.json", "alpaca-eval"),
     ("every_eval_ever/aggregate.json", "every-eval-ever"),
     ("every_eval_ever/instances_samples.jsonl", "every-eval-ever"),
@@ -724,6 +726,9 @@ const FIXTURES: &[(&str, &str)] = &[
     ("waza/results.json", "waza"),
     ("agentv/index.jsonl", "agentv"),
 ];
+
+/// Examples that are no JSON.
+const TABLES: &[(&str, &str)] = &[("promptfoo/table.csv", "promptfoo"), ("promptfoo/older_table.csv", "promptfoo")];
 
 /// The next number of a small generator (Steele, Lea and Flood 2014): tests need no more, and the same every time.
 fn next(state: &mut u64) -> u64 {
@@ -746,7 +751,7 @@ fn survive(name: &str, format: &str, bytes: Vec<u8>) {
 
 #[test]
 fn files_cut_off_anywhere_are_read_or_refused() {
-    for &(name, format) in FIXTURES {
+    for &(name, format) in FIXTURES.iter().chain(TABLES) {
         let bytes = std::fs::read(fixture(name)).unwrap();
         let step = (bytes.len() / 400).max(1);
         for cut in (0..bytes.len()).step_by(step) {
@@ -757,7 +762,7 @@ fn files_cut_off_anywhere_are_read_or_refused() {
 
 #[test]
 fn a_cut_off_document_is_refused_with_a_hint() {
-    for &(name, format) in FIXTURES {
+    for &(name, format) in FIXTURES.iter().chain(TABLES) {
         let bytes = std::fs::read(fixture(name)).unwrap();
         // Within the last line, so that JSON Lines are cut, too.
         let cut = bytes[..bytes.len() - 3].to_vec();
@@ -769,7 +774,7 @@ fn a_cut_off_document_is_refused_with_a_hint() {
 #[test]
 fn flipped_bytes_do_not_panic() {
     let mut state = 7;
-    for &(name, format) in FIXTURES {
+    for &(name, format) in FIXTURES.iter().chain(TABLES) {
         let bytes = std::fs::read(fixture(name)).unwrap();
         for _ in 0..600 {
             let mut damaged = bytes.clone();

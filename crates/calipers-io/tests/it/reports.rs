@@ -84,6 +84,50 @@ fn a_score_file_of_bfcl_has_its_figure_and_no_samples() {
 }
 
 #[test]
+fn results_of_bigcode_are_figures_by_task_or_outcomes_of_completions() {
+    let runs = runs("bigcode/metrics.json");
+    let named = |run: &RecordedRun| (run.format, run.model.clone(), run.task.clone());
+    let model = Some("acme-code-1b".to_owned());
+    assert_eq!(named(&runs[0]), ("bigcode", model.clone(), Some("humaneval".to_owned())));
+    assert_eq!(named(&runs[1]), ("bigcode", model, Some("mbpp".to_owned())));
+    assert_eq!(figures(&runs[0]), "passed/pass@1=0.3; passed/pass@10=0.55");
+    assert_eq!((runs.len(), runs[1].samples.len(), runs[1].notes.len()), (2, 0, 1));
+    let run = run("bigcode/results.json");
+    assert_eq!((run.format, counts(&run)), ("bigcode", (4, 12, 0)));
+    assert_eq!(
+        scores(&run, "passed"),
+        "HumanEval/0=1 HumanEval/0=0 HumanEval/0=1 HumanEval/1=0 HumanEval/1=0 HumanEval/1=0 HumanEval/2=1 \
+         HumanEval/2=1 HumanEval/2=1 HumanEval/3=0 HumanEval/3=1 HumanEval/3=0"
+    );
+    // A map of lists of pairs that are something else is none of its files.
+    let other = r#"{"a": [[0, {"passed": true}]]}"#;
+    assert!(!read(&Source::bytes("r.json", other.as_bytes()), None).is_ok_and(|runs| runs[0].format == "bigcode"));
+}
+
+#[test]
+fn a_table_of_promptfoo_has_a_run_for_each_column_of_outcomes() {
+    let runs = runs("promptfoo/table.csv");
+    let models: Vec<_> = runs.iter().map(|run| run.model.as_deref().unwrap_or("none")).collect();
+    assert_eq!((runs[0].format, models), ("promptfoo", vec!["acme:chat-1", "acme:tiny"]));
+    // Two rows with the same variables are attempts.
+    assert_eq!((counts(&runs[0]), counts(&runs[1])), ((2, 3, 0), (2, 3, 1)));
+    let city = |name: &str| format!("city={name}, unit=celsius");
+    let (oslo, lima) = (city("Oslo"), city("Lima"));
+    assert_eq!(scores(&runs[0], "score"), format!("{oslo}=1.0 {lima}=0.9 {oslo}=0.0"));
+    assert_eq!(scores(&runs[0], "tone"), format!("{oslo}=0.5 {lima}=1.0 {oslo}=0.0"));
+    // Over samples: one passed in one of two attempts, the other in its only one.
+    assert_eq!(mean(&runs[0], "passed"), 0.75);
+    assert_eq!(mean(&runs[1], "passed"), 0.5);
+    let older = run("promptfoo/older_table.csv");
+    assert_eq!(scores(&older, "score"), "question=2+2=1 question=3+3=0 question=4+4=1");
+    assert!(older.notes.is_empty(), "{:?}", older.notes);
+    // What begins with no outcome is no failure.
+    let edited = "q,[a] p\n1,[PASS] x\n2,y\n";
+    let error = read(&Source::bytes("t.csv", edited.as_bytes()), None).unwrap_err().to_string();
+    assert!(error.contains("does not begin with `[PASS]`") && error.contains("line 3"), "{error}");
+}
+
+#[test]
 fn preferences_are_wins_and_what_is_none_is_unscored() {
     let runs = runs("alpaca_eval/annotations.json");
     assert_eq!(runs.len(), 2);
