@@ -71,9 +71,9 @@ class Socket:
 class Page:
     """A tab of the browser."""
 
-    def __init__(self, socket):
+    def __init__(self, socket, domains=("Page", "Runtime", "Network", "Log", "Accessibility")):
         self.socket, self.last, self.events = socket, 0, []
-        for domain in ["Page", "Runtime", "Network", "Log", "Accessibility"]:
+        for domain in domains:
             self.ask(domain + ".enable")
 
     def ask(self, method, **params):
@@ -154,10 +154,10 @@ class Browser:
             time.sleep(0.05)
         self.port = told.read_text().split("\n")[0]
 
-    def page(self):
+    def page(self, **options):
         with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/json/list") as answer:
             tabs = json.load(answer)
-        return Page(Socket(next(tab["webSocketDebuggerUrl"] for tab in tabs if tab["type"] == "page")))
+        return Page(Socket(next(tab["webSocketDebuggerUrl"] for tab in tabs if tab["type"] == "page")), **options)
 
     def close(self):
         self.process.terminate()

@@ -138,6 +138,36 @@ def check_runs(page, served, folder):
     visit(page, served, "/")
     page.do("document.querySelector('select[name=suite]').value = 'routing'; document.querySelector('select[name=suite]').dispatchEvent(new Event('change', {bubbles: true}))")
     page.wait("location.search.includes('suite=routing') && document.querySelectorAll('table.runs tbody tr').length === 1")
+    check_table(page, served)
+    check_theme(page, served)
+
+
+def check_table(page, served):
+    """The list is a table to those who hear it, and its columns stand under their titles."""
+    visit(page, served, "/")
+    nodes = page.ask("Accessibility.getFullAXTree")["nodes"]
+    roles = [node["role"]["value"] for node in nodes if not node["ignored"]]
+    same(roles.count("table") == 1 and roles.count("row") == 22 and roles.count("rowheader") == 21 and roles.count("columnheader") == 6, True, f"roles of the list: {set(roles)}")
+    crooked = """[...document.querySelectorAll('table.runs thead th')].filter((title) => {
+      const cell = document.querySelector('table.runs tbody tr > .' + title.className);
+      return Math.abs(cell.getBoundingClientRect().left - title.getBoundingClientRect().left) > 1;
+    }).map((title) => title.className)"""
+    same(page.do(crooked), [], "columns stand under their titles")
+
+
+def check_theme(page, served):
+    """What was chosen holds before any script runs, so that no page flashes."""
+    visit(page, served, "/")
+    page.do("document.getElementById('theme').click(); document.getElementById('theme').click()")
+    same(page.do("document.documentElement.dataset.theme"), "dark", "two clicks from the system's to the dark one")
+    visit(page, served, "/trend", scripted=False)
+    same(page.do("document.documentElement.dataset.theme"), "dark", "it is chosen for all pages")
+    visit(page, served, "/")
+    same(page.do("document.getElementById('theme').textContent"), "Theme: dark", "and the button says so")
+    page.do("document.getElementById('theme').click()")
+    visit(page, served, "/", scripted=False)
+    same(page.do("document.documentElement.dataset.theme === undefined"), True, "and back")
+    visit(page, served, "/")
 
 
 def check_run(page, served, folder, runs):
@@ -148,12 +178,28 @@ def check_run(page, served, folder, runs):
     same(float(shown), round(figure["value"], 3), "the figure of the list")
     look(page, served, folder, "samples", f"/runs/{key}/samples")
     look(page, served, folder, "sample", f"/runs/{key}/sample?id=CASE-005")
-    same(page.do("[...document.querySelectorAll('pre.text')].filter((pre) => pre.textContent === %s).length" % json.dumps(HOSTILE)), 2, "what a model wrote is text")
+    same(page.do("[...document.querySelectorAll('main .text')].filter((one) => one.textContent === %s).length" % json.dumps(HOSTILE)), 2, "what a model wrote is text")
     same(page.do("document.querySelectorAll('main script, main img').length"), 0, "and no markup")
     page.key("n")
     page.wait("location.search.includes('id=') && !location.search.includes('CASE-005')")
     look(page, served, folder, "case", "/case?suite=support&id=CASE-009")
     same(page.do("document.querySelectorAll('.outcome-strip li').length"), 20, "a mark for each run")
+    times = page.do("[...document.querySelectorAll('.outcome-strip li')].map((mark) => mark.innerText.trim().slice(0, 16))")
+    same(times, sorted(times), "from the first run to the latest, also where the line is broken")
+    check_beside(page, served, folder, runs)
+
+
+def check_beside(page, served, folder, runs):
+    """Two answers to one case: what differs is marked, and what is the same is folded away."""
+    visit(page, served, "/case?suite=support&id=CASE-007")
+    page.do("[...document.querySelectorAll('td a')].find((link) => link.textContent === 'beside the run before').click()")
+    page.wait("location.search.includes('beside=') && (document.documentElement || {dataset: {}}).dataset.ready === 'yes'")
+    same(page.do("[...document.querySelectorAll('.attempt mark')].map((mark) => mark.textContent)"), ["19", "18"], "the answers differ in one number")
+    same(page.do("document.querySelector('.attempt .same:not([open]) summary').textContent"), "16 messages are the same", "the conversation does not")
+    path = page.do("location.pathname + location.search")
+    look(page, served, folder, "beside", path)
+    visit(page, served, f"/runs/{runs[0]['key']}/sample?id=CASE-007&attempt=1&beside={runs[0]['key']}&other=9")
+    same(page.do("document.querySelector('.problem').textContent"), "The other file has no attempt 9 of this sample.", "what is not there is said")
 
 
 def check_compare(page, served, folder, runs):

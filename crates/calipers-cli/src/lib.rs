@@ -83,7 +83,7 @@ fn run_or_delegate(command: Command, matches: &ArgMatches, words: &[OsString]) -
     {
         return eval.run_in_python();
     }
-    let memory = memory_limit::of_command(matches);
+    let memory = memory_limit::of_command(&Arguments::command(), matches);
     if script_child::is_child() {
         memory.into_iter().for_each(memory_limit::apply);
         if memory.is_some() && !scripts(&command) {

@@ -6,7 +6,7 @@
 
 use crate::script_child;
 use calipers::io::is_address;
-use clap::ArgMatches;
+use clap::{ArgMatches, Command};
 use std::ffi::OsString;
 use std::fmt;
 use std::fs::File;
@@ -70,10 +70,12 @@ impl fmt::Display for MemorySize {
     }
 }
 
-/// The limit of a command, if it reads files.
-pub(crate) fn of_command(arguments: &ArgMatches) -> Option<MemorySize> {
-    let leaf = leaf(arguments);
-    let given = leaf.try_get_one::<MemorySize>(FLAG).ok()?;
+/// The limit of a command, if it has the flag: it reads files, and ends when it has read them.
+pub(crate) fn of_command(program: &Command, arguments: &ArgMatches) -> Option<MemorySize> {
+    if !has_flag(program, arguments) {
+        return None;
+    }
+    let given = leaf(arguments).try_get_one::<MemorySize>(FLAG).ok()?;
     let limit = given.copied().unwrap_or_else(MemorySize::usual);
     // A limit that the process was started with holds too.
     Some(MemorySize(limit.0.into_iter().chain(read_inherited()).min()))
@@ -83,6 +85,14 @@ pub(crate) fn of_command(arguments: &ArgMatches) -> Option<MemorySize> {
 pub(crate) fn is_needed(arguments: &ArgMatches, words: &[OsString]) -> bool {
     let is_given = leaf(arguments).try_get_one::<MemorySize>(FLAG).is_ok_and(|given| given.is_some());
     is_given || read_inherited().is_some() || !are_small(words)
+}
+
+/// True for a command with the flag. Matches alone do not tell: only debug builds of clap know which flags there are.
+fn has_flag(program: &Command, arguments: &ArgMatches) -> bool {
+    match arguments.subcommand() {
+        Some((name, inner)) => program.find_subcommand(name).is_some_and(|command| has_flag(command, inner)),
+        None => program.get_arguments().any(|argument| argument.get_id() == FLAG),
+    }
 }
 
 /// The matches of the last subcommand.
@@ -169,6 +179,7 @@ fn machine_memory() -> Option<u64> {
 mod tests {
     use super::*;
     use calipers_testing::Scratch;
+    use clap::CommandFactory;
 
     #[test]
     fn sizes_are_read_in_every_unit() {
@@ -184,6 +195,23 @@ mod tests {
         }
         for wrong in ["", "GB", "-4GB", "4XB", "1MB", "NaN", "inf", "1e30GB", "4GB5"] {
             assert!(MemorySize::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn only_commands_with_the_flag_have_a_limit() {
+        let program = crate::Arguments::command();
+        for (words, want) in [
+            (&["calipers", "score", "a.jsonl"][..], true),
+            (&["calipers", "report", "a.jsonl", "-o", "a.html"], true),
+            (&["calipers", "metrics"], false),
+            // A server must hear by itself that it is to end.
+            #[cfg(feature = "view")]
+            (&["calipers", "view", "logs"], false),
+        ] {
+            let arguments = program.clone().try_get_matches_from(words).expect("a command");
+            assert_eq!(has_flag(&program, &arguments), want, "{words:?}");
+            assert_eq!(of_command(&program, &arguments).is_some(), want, "{words:?}");
         }
     }
 

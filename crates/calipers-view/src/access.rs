@@ -1,7 +1,7 @@
 //! Who may ask for what: tokens with roles, and which hosts and origins a request may come from.
 
 use axum::http::header::{AUTHORIZATION, COOKIE, HOST, ORIGIN};
-use axum::http::{HeaderMap, Method, StatusCode};
+use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use std::net::{IpAddr, SocketAddr};
 
 /// What someone may do. Each may do what the ones before it may.
@@ -124,10 +124,24 @@ impl AccessRules {
         Ok(visitor)
     }
 
+    /// That a request names this server where it says what it asks for, if it names one there.
+    pub(crate) fn check_target(&self, target: &Uri) -> Result<(), Refusal> {
+        match target.authority() {
+            Some(named) if !self.is_ours(named.as_str()) => {
+                refuse(StatusCode::FORBIDDEN, "this server is not called by that name")
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// That a request is meant for this server, and does not come from a page of another one.
     pub(crate) fn check_origin(&self, method: &Method, headers: &HeaderMap) -> Result<(), Refusal> {
         let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
         let Some(host) = text(HOST) else { return refuse(StatusCode::BAD_REQUEST, "the request names no host") };
+        // A proxy before us may have looked at the other one.
+        if headers.get_all(HOST).iter().nth(1).is_some() {
+            return refuse(StatusCode::BAD_REQUEST, "the request names several hosts");
+        }
         // A name that another site owns may lead here (DNS rebinding).
         if !self.is_ours(host) {
             return refuse(StatusCode::FORBIDDEN, "this server is not called by that name");
@@ -171,12 +185,7 @@ impl AccessRules {
 
     fn visitor(&self, headers: &HeaderMap) -> Option<Visitor> {
         let bearer = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok()?.strip_prefix("Bearer "));
-        let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
-        let in_cookie = cookies.flat_map(|text| text.split(';')).find_map(|pair| {
-            let (name, value) = pair.trim().split_once('=')?;
-            (name == COOKIE_NAME).then_some(value)
-        });
-        self.visitor_of(bearer.or(in_cookie)?)
+        self.visitor_of(bearer.or_else(|| cookie(headers, COOKIE_NAME))?)
     }
 
     /// Whom a secret stands for. All tokens are looked at, so that time tells nothing.
@@ -194,6 +203,15 @@ impl AccessRules {
         };
         found.map(|token| Visitor { role: token.role, name: name(token) })
     }
+}
+
+/// The value of a cookie.
+pub(crate) fn cookie<'a>(headers: &'a HeaderMap, wanted: &str) -> Option<&'a str> {
+    let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
+    cookies.flat_map(|text| text.split(';')).find_map(|pair| {
+        let (name, value) = pair.trim().split_once('=')?;
+        (name == wanted).then_some(value)
+    })
 }
 
 fn refuse<T>(status: StatusCode, why: &'static str) -> Result<T, Refusal> {

@@ -214,6 +214,30 @@ fn new_files_appear_by_themselves() {
 }
 
 #[test]
+fn a_page_comes_in_one_piece_and_in_its_colours() {
+    let folder = suite();
+    let served = Served::with_runs(&folder, &["logs"], 3);
+    let page = served.get("/");
+    assert!(!page.body.contains("rel=\"stylesheet\"") && page.body.contains("<style>"), "{}", page.body);
+    assert!(page.head.contains("style-src 'sha256-") && !page.head.contains("unsafe"), "{}", page.head);
+    let (_, rest) = page.body.split_once("<script src=\"").expect("a script");
+    let (script, _) = rest.split_once('"').expect("its end");
+    assert!(served.get(script).head.contains("immutable"), "{script}");
+    for old in ["/assets/view.js", "/assets/view.js?v=old", &format!("{script}x")] {
+        assert!(served.get(old).head.contains("cache-control: no-cache"), "{old}");
+    }
+    for (cookie, want) in [
+        ("calipers_theme=dark", Some("<html lang=\"en\" data-theme=\"dark\">")),
+        ("a=b; calipers_theme=light", Some("<html lang=\"en\" data-theme=\"light\">")),
+        ("calipers_theme=system", None),
+        ("calipers_theme=\"><script>", None),
+    ] {
+        let page = served.ask("GET", "/", &[("Cookie", cookie)], "").body;
+        assert!(page.contains(want.unwrap_or("<html lang=\"en\">")), "{cookie}");
+    }
+}
+
+#[test]
 fn nothing_of_a_run_is_markup() {
     let folder = Scratch::new();
     let hostile = "<script>alert(1)</script><img src=x onerror=alert(2)>\\\"' --><b>";
@@ -450,8 +474,11 @@ fn labels_correct_a_judge_as_the_command_line_does() {
     let source = json(&folder, &["history", "list"])["runs"][0]["source"].as_str().unwrap().to_owned();
     let page = served.get(&format!("/runs/{key}/label?rater=Ann")).body;
     assert!(page.contains("0 of 80 labelled by Ann") && page.contains("question"), "{page}");
-    // Blind: neither the score nor the outcome is on the page.
-    assert!(!page.contains("badge") && !page.contains("score:"), "{page}");
+    // Blind: neither the score nor the outcome is on the page, though both are on that of the sample.
+    let shows = |page: &str, what: &str| page.split_once("<main").is_some_and(|(_, main)| main.contains(what));
+    assert!(!shows(&page, "badge") && !shows(&page, "<dt>score</dt>"), "{page}");
+    let sample = served.get(&format!("/runs/{key}/sample?id=q76")).body;
+    assert!(shows(&sample, "badge") && shows(&sample, "<dt>score</dt>"), "{sample}");
     let path = format!("/api/runs/{key}/labels");
     let label = |id: usize, rater: &str, value: usize| {
         let body = format!("{{\"id\": \"q{id:02}\", \"epoch\": 1, \"rater\": \"{rater}\", \"value\": {value}}}");

@@ -94,22 +94,21 @@ fn threshold(axis: Axis, rule: Rule) -> Markup {
     }
 }
 
-/// A value with its interval on its axis, in a line of a list.
+/// A value with its interval on its axis, in a line of a list: one shape, because a list has many lines. Its rail is a part of the style.
 pub(crate) fn interval_plot(axis: Axis, value: f64, lower: Option<f64>, upper: Option<f64>) -> Markup {
-    let middle = HEIGHT / 2.0;
     let (least, most) = axis.ends();
-    html! {
-        svg.forest viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) aria-hidden="true" {
-            line.rail x1=(px(at(axis, least))) x2=(px(at(axis, most))) y1=(middle) y2=(middle) {}
-            @if lower.is_some() || upper.is_some() {
-                line.interval.plain x1=(px(at(axis, lower.unwrap_or(least)))) x2=(px(at(axis, upper.unwrap_or(most)))) y1=(middle) y2=(middle) {}
-                @for bound in [lower, upper].into_iter().flatten() {
-                    line.cap.plain x1=(px(at(axis, bound))) x2=(px(at(axis, bound))) y1=(middle - 4.0) y2=(middle + 4.0) {}
-                }
-            }
-            (point(at(axis, value), middle, Mark::Plain))
+    let (middle, cap, half) = (HEIGHT / 2.0, 4.0, 3.5);
+    let mut shape = String::new();
+    if lower.is_some() || upper.is_some() {
+        let (from, to) = (lower.unwrap_or(least), upper.unwrap_or(most));
+        shape += &format!("M{} {middle}H{}", px(at(axis, from)), px(at(axis, to)));
+        for bound in [lower, upper].into_iter().flatten() {
+            shape += &format!("M{} {}v{}", px(at(axis, bound)), middle - cap, 2.0 * cap);
         }
     }
+    let side = 2.0 * half;
+    shape += &format!("M{} {}h{side}v{side}h-{side}z", px(at(axis, value) - half), middle - half);
+    html! { svg.forest.line viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) aria-hidden="true" { path d=(shape) {} } }
 }
 
 /// Shares of a whole as a bar without words.

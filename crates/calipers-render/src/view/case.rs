@@ -1,5 +1,6 @@
 //! One case over all runs that have it: a strip of outcomes, and a line for each run.
 
+use super::sample::beside_address;
 use super::{Delivery, Section, address, date_of, layout, run_address, sample_address, short};
 use crate::history::HistoryRun;
 use crate::numbers::{Scale, count, number};
@@ -65,8 +66,8 @@ pub fn case_html(view: &CaseView, delivery: Delivery<'_>) -> String {
 /// The outcomes from the first run to the last. A gap stands where the case began to ask something else.
 fn strip(view: &CaseView) -> Markup {
     html! {
-        ol.outcome-strip reversed aria-label="Outcomes, the latest first" {
-            @for entry in &view.entries {
+        ol.outcome-strip aria-label="Outcomes, from the first run to the latest" {
+            @for entry in view.entries.iter().rev() {
                 li.changed[entry.is_changed] {
                     a href=(sample_address(&entry.run.key, &view.id)) title=(format!("{}: {}", date_of(&entry.run), entry.outcome.name())) {
                         (key(entry.outcome.name())) span.visually-hidden { (date_of(&entry.run)) ": " (entry.outcome.name()) }
@@ -90,17 +91,21 @@ fn table(view: &CaseView) -> Markup {
                     @if has_model { th { "model" } }
                     th.num { "attempts passed" }
                     @if has_score { th.num { "score" } }
+                    @if view.entries.len() > 1 { th { "answers" } }
                 }
             }
             tbody {
-                @for entry in &view.entries {
+                @for (place, entry) in view.entries.iter().enumerate() {
                     tr {
                         th scope="row" { a.run-link href=(run_address(&entry.run.key)) { (date_of(&entry.run)) } @if entry.is_changed { small.open { "asks something else than in the run before" } } }
-                        td { a href=(sample_address(&entry.run.key, &view.id)) { (key(entry.outcome.name())) " " (entry.outcome.name()) } }
+                        td { a href=(sample_address(&entry.run.key, &view.id)) { (key(entry.outcome.name())) (entry.outcome.name()) } }
                         @if has_version { td data-label="version" { (entry.run.version_or_commit().map(|version| name(&short(version))).unwrap_or_default()) } }
                         @if has_model { td data-label="model" { (entry.run.model.as_deref().map(name).unwrap_or_default()) } }
                         td.num data-label="attempts passed" { @if entry.passed + entry.failed > 0 { (entry.passed) " of " (entry.passed + entry.failed) } @else { (entry.attempts) " without a verdict" } }
                         @if has_score { td.num data-label="score" { @if let Some(score) = entry.score { (number(score)) } } }
+                        @if view.entries.len() > 1 {
+                            td { @if let Some(before) = view.entries.get(place + 1) { a href=(beside_address(&entry.run.key, &view.id, 1, (&before.run.key, 1))) { "beside the run before" } } }
+                        }
                     }
                 }
             }

@@ -4,6 +4,7 @@
 //! escaped, and nothing from data is ever a part of a script, a style or a path.
 
 mod audit;
+mod beside;
 mod case;
 mod compare;
 mod label;
@@ -16,6 +17,7 @@ mod trend_plot;
 mod verdicts;
 
 pub use audit::{AuditEntry, AuditView, audit_html};
+pub use beside::BesideView;
 pub use case::{CaseEntry, CaseView, case_html};
 pub use compare::{CompareView, compare_html};
 pub use label::{JudgeView, LabelQueue, LabelView, judge_html, label_html};
@@ -34,6 +36,7 @@ pub use verdicts::{VerdictEntry, VerdictsView, verdicts_html};
 use crate::history::HistoryRun;
 use crate::page::{content_hash, date, encode, name, sentence};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+use std::sync::LazyLock;
 
 /// The style of all pages: that of reports, and what is new here.
 pub const STYLE: &str = concat!(include_str!("../page/page.css"), "\n", include_str!("view.css"));
@@ -41,17 +44,60 @@ pub const STYLE: &str = concat!(include_str!("../page/page.css"), "\n", include_
 /// The script of all pages.
 pub const SCRIPT: &str = include_str!("view.js");
 
-/// What a page may do, for the header of its answer: load the files of its own server, and nothing else.
-pub const CONTENT_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
-                                  form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+/// Where the script is. The address changes with its content, so that a browser may keep it.
+pub static SCRIPT_ADDRESS: LazyLock<String> = LazyLock::new(|| {
+    let hash = content_hash(SCRIPT);
+    let letters: String = hash.chars().filter(char::is_ascii_alphanumeric).skip("sha256".len()).take(16).collect();
+    format!("/assets/view.js?v={letters}")
+});
+
+/// What a page may do, for the header of its answer: show this style, load the script of its own server, and nothing else. The style
+/// is in the page, so that nothing has to be waited for before the page is drawn.
+pub static CONTENT_POLICY: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "default-src 'none'; script-src 'self'; style-src {}; img-src data:; connect-src 'self'; form-action 'self'; base-uri 'none'; \
+         frame-ancestors 'none'",
+        content_hash(STYLE)
+    )
+});
+
+/// The colours that a reader has chosen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Theme {
+    /// Those of the system.
+    #[default]
+    System,
+    /// Dark on light.
+    Light,
+    /// Light on dark.
+    Dark,
+}
+
+impl Theme {
+    /// The theme of this name; that of the system if there is none.
+    #[must_use]
+    pub fn parse(name: &str) -> Self {
+        [Self::Light, Self::Dark].into_iter().find(|theme| theme.name() == Some(name)).unwrap_or_default()
+    }
+
+    fn name(self) -> Option<&'static str> {
+        match self {
+            Self::System => None,
+            Self::Light => Some("light"),
+            Self::Dark => Some("dark"),
+        }
+    }
+}
 
 /// How a page is delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery<'a> {
-    /// By a server that has the style and the script. The address leads to the same page as one file.
+    /// By a server that has the script. The address leads to the same page as one file.
     Served {
         /// The address of this page, with its question.
         address: &'a str,
+        /// The colours that the reader has chosen.
+        theme: Theme,
     },
     /// As one file without a script, which needs no server.
     File,
@@ -75,9 +121,10 @@ fn layout(title: &str, section: Section, delivery: Delivery<'_>, main: &Markup) 
         (Section::Verdicts, "/verdicts", "Verdicts"),
     ];
     let is_file = delivery == Delivery::File;
+    let theme = if let Delivery::Served { theme, .. } = delivery { theme } else { Theme::System };
     let page = html! {
         (DOCTYPE)
-        html lang="en" {
+        html lang="en" data-theme=[theme.name()] {
             head {
                 meta charset="utf-8";
                 @if is_file { meta http-equiv="Content-Security-Policy" content=(file_policy()); }
@@ -86,11 +133,8 @@ fn layout(title: &str, section: Section, delivery: Delivery<'_>, main: &Markup) 
                 meta name="referrer" content="same-origin";
                 title { (title) " · Calipers" }
                 link rel="icon" href="data:,";
-                @if is_file { style { (PreEscaped(STYLE)) } }
-                @else {
-                    link rel="stylesheet" href="/assets/view.css";
-                    script src="/assets/view.js" defer {}
-                }
+                style { (PreEscaped(STYLE)) }
+                @if !is_file { script src=(*SCRIPT_ADDRESS) defer {} }
             }
             body.view {
                 a.skip href="#main" { "Skip to the page" }
@@ -104,7 +148,7 @@ fn layout(title: &str, section: Section, delivery: Delivery<'_>, main: &Markup) 
                                     a href=(address) aria-current=[(one == section).then_some("page")] { (words) }
                                 }
                             }
-                            @if let Delivery::Served { address } = delivery {
+                            @if let Delivery::Served { address, .. } = delivery {
                                 a.save href=(with_save(address)) download { "Save as a file" }
                             }
                             button #theme type="button" title="Light, dark, or the setting of the system" { "Theme: system" }
@@ -152,7 +196,7 @@ pub fn problem_html(title: &str, what: &str, hint: &str) -> String {
             p { a href="/" { "All runs" } }
         }
     };
-    layout(title, Section::None, Delivery::Served { address: "/" }, &main)
+    layout(title, Section::None, Delivery::Served { address: "/", theme: Theme::System }, &main)
 }
 
 /// The page that asks for a token.
@@ -171,7 +215,7 @@ pub fn login_html(is_wrong: bool) -> String {
             button type="submit" { "Open" }
         }
     };
-    layout("Token", Section::None, Delivery::Served { address: "/" }, &main)
+    layout("Token", Section::None, Delivery::Served { address: "/", theme: Theme::System }, &main)
 }
 
 /// When a run began, to the minute; else when its file was written.

@@ -86,10 +86,25 @@ fn nothing(view: &RunsView) -> Markup {
     }
 }
 
+/// As many values are a list; more are typed, with suggestions.
+const LISTED_MAX: usize = 30;
+/// As many are suggested: those of the most runs.
+const SUGGESTED_MAX: usize = 60;
+
 fn options(label: &str, field: &str, values: &[(String, u64)], chosen: Option<&str>) -> Markup {
     // One value leaves nothing to choose.
     if values.len() < 2 && chosen.is_none() {
         return html! {};
+    }
+    // Many values are found by typing, and cost a browser nothing before they are asked for.
+    if values.len() > LISTED_MAX {
+        let list = format!("all-{field}");
+        return html! {
+            label { span { (label) }
+                input type="text" name=(field) list=(list) value=(chosen.unwrap_or_default()) placeholder="all" maxlength="1000" autocomplete="off";
+                datalist id=(list) { @for (value, runs) in values.iter().take(SUGGESTED_MAX) { option value=(value) { (count(*runs)) } } }
+            }
+        };
     }
     let is_listed = values.iter().any(|(value, _)| Some(value.as_str()) == chosen);
     html! {
@@ -162,13 +177,13 @@ fn table(view: &RunsView) -> Markup {
             div.bar-top { button type="submit" { "Compare the chosen runs" } span.hint { "Choose two or more. The first one chosen is compared with the others." } }
             table.runs.stack {
                 thead { tr {
-                    th { span.visually-hidden { "choose" } } th { "date" } th { "suite" }
-                    @if has_model { th { "model" } }
-                    @if has_version { th { "version" } }
-                    @if has_branch { th { "branch" } }
-                    th { "samples" } th { "first figure" }
+                    th.choose { span.visually-hidden { "choose" } } th.date { "date" } th.suite { "suite" }
+                    @if has_model { th.model { "model" } }
+                    @if has_version { th.version { "version" } }
+                    @if has_branch { th.branch { "branch" } }
+                    th.outcomes { "samples" } th.figure { "first figure" }
                     th.plot { @if are_grades { (ticks(Axis::GRADES)) } }
-                    @if has_notes { th { "verdict" } }
+                    @if has_notes { th.notes { "verdict" } }
                 } }
                 tbody { @for run in &view.list.runs { (row(run, Columns { has_model, has_version, has_branch, has_notes, are_grades })) } }
             }
@@ -196,16 +211,16 @@ struct Columns {
 fn row(run: &HistoryRun, columns: Columns) -> Markup {
     let Columns { has_model, has_version, has_branch, has_notes, are_grades } = columns;
     html! {
-        tr.invalid[run.invalid.is_some()] {
+        tr class=[run.invalid.is_some().then_some("invalid")] {
             td.choose { input type="checkbox" name="run" value=(run.key) aria-label=(format!("choose {} of {}", name(&run.suite), date_of(run))); }
-            th scope="row" { a.run-link href=(run_address(&run.key)) { (date_of(run)) } }
-            td data-label="suite" { (name(&run.suite)) @if let Some(of_file) = &run.name { small { (name(of_file)) } } }
-            @if has_model { td data-label="model" { (run.model.as_deref().map(name).unwrap_or_default()) } }
-            @if has_version { td data-label="version" { (run.version_or_commit().map(|version| name(&short(version))).unwrap_or_default()) } }
-            @if has_branch { td data-label="branch" { (run.branch.as_deref().map(name).unwrap_or_default()) } }
-            td.outcomes data-label="samples" { (outcomes(run)) }
+            th.date scope="row" { a.run-link href=(run_address(&run.key)) { (date_of(run)) } }
+            td.suite { (name(&run.suite)) @if let Some(of_file) = &run.name { small { (name(of_file)) } } }
+            @if has_model { td.model { (run.model.as_deref().map(name).unwrap_or_default()) } }
+            @if has_version { td.version { (run.version_or_commit().map(|version| name(&short(version))).unwrap_or_default()) } }
+            @if has_branch { td.branch { (run.branch.as_deref().map(name).unwrap_or_default()) } }
+            td.outcomes { (outcomes(run)) }
             (figure_cells(run, are_grades))
-            @if has_notes { td data-label="verdict" { (verdict_badge(run)) @for note in notes(run) { small { (note) } } } }
+            @if has_notes { td.notes { (verdict_badge(run)) @for note in notes(run) { small { (note) } } } }
         }
     }
 }
@@ -241,9 +256,9 @@ fn attempts(run: &HistoryRun) -> String {
 fn figure_cells(run: &HistoryRun, are_grades: bool) -> Markup {
     html! {
         @match run.headline() {
-            None => { td.words data-label="first figure" { "none" } td.plot {} }
+            None => { td.figure.words { "none" } td.plot {} }
             Some(figure) => {
-                td data-label="first figure" {
+                td.figure {
                     @match figure.value {
                         Some(value) => {
                             @let scale = figure_scale(figure.unit, value);
@@ -334,5 +349,22 @@ fn problems(view: &RunsView) -> Markup {
                 @if all.len() > SHOWN { p.quiet { "and " (count((all.len() - SHOWN) as u64)) " more" } }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_values_are_a_list_and_many_are_typed() {
+        let values = |count: usize| (0..count).map(|place| (format!("suite-{place}"), 1)).collect::<Vec<_>>();
+        let shown = |count, chosen| options("Suite", "suite", &values(count), chosen).into_string();
+        assert_eq!(shown(1, None), "", "one value leaves nothing to choose");
+        assert!(shown(LISTED_MAX, None).contains("<select") && !shown(LISTED_MAX, None).contains("<datalist"));
+        let many = shown(1_000, Some("suite-999"));
+        assert!(!many.contains("<select") && many.contains("list=\"all-suite\"") && many.contains("id=\"all-suite\""));
+        assert!(many.contains("value=\"suite-999\" placeholder"), "what was chosen stays: {many}");
+        assert_eq!(many.matches("<option").count(), SUGGESTED_MAX);
     }
 }

@@ -1,5 +1,6 @@
 //! The samples of a run, and one of them with its attempts and their conversations.
 
+use super::beside::{BesideView, Side, beside_part};
 use super::{Delivery, Section, address, date_of, layout, run_address, said_in_lines, sample_address, short_name};
 use crate::history::HistoryRun;
 use crate::numbers::{count, number};
@@ -71,6 +72,8 @@ pub struct SampleView {
     pub other_runs: u64,
     /// What the conversation was searched for, and where it is.
     pub search: Option<(String, Vec<TextHit>)>,
+    /// The attempt that this one is shown beside.
+    pub beside: Option<BesideView>,
 }
 
 /// A place in a conversation that has what was searched for.
@@ -120,7 +123,7 @@ pub struct ViewMessage {
 pub const MESSAGES_ON_PAGE: usize = 100;
 
 /// As much of one text is shown before the rest is folded away.
-const TEXT_SHOWN: usize = 20_000;
+pub(super) const TEXT_SHOWN: usize = 20_000;
 /// As much of one text is on a page at all. The rest is in the file.
 const TEXT_MOST: usize = 400_000;
 
@@ -208,8 +211,7 @@ pub fn sample_html(view: &SampleView, delivery: Delivery<'_>) -> String {
                 @if view.other_runs > 0 { a.button href=(address("/case", [("suite", run.suite.as_str()), ("id", row.id.as_str())])) { "In " (count(view.other_runs + 1)) " runs" } }
             }
         }
-        @if let Some(input) = &view.input { p.label { "Asked" } (long_text(input)) }
-        @if let Some(target) = &view.target { p.label { "Expected" } (long_text(target)) }
+        (said(&[("Asked", view.input.as_deref()), ("Expected", view.target.as_deref())]))
         (attempt_links(view))
         @if let Some(problem) = &view.problem { p.problem { (said_in_lines(problem)) } }
         @if let Some(attempt) = &view.attempt { (attempt_part(view, attempt)) }
@@ -224,6 +226,7 @@ fn epoch_address(view: &SampleView, epoch: u32, from: usize) -> String {
 }
 
 fn attempt_links(view: &SampleView) -> Markup {
+    let others = view.epochs.iter().filter(|epoch| **epoch != view.epoch).take(BESIDE_MAX);
     html! {
         @if view.epochs.len() > 1 {
             nav.attempts aria-label="Attempts" {
@@ -231,7 +234,29 @@ fn attempt_links(view: &SampleView) -> Markup {
                     a.button href=(epoch_address(view, *epoch, 0)) aria-current=[(*epoch == view.epoch).then_some("page")] { "Attempt " (epoch) }
                 }
             }
+            p.quiet { "Show it beside" @for epoch in others { " " a href=(beside_address(&view.run.key, &view.row.id, view.epoch, (&view.run.key, *epoch))) { "attempt " (epoch) } } }
         }
+    }
+}
+
+/// As many other attempts are offered beside one.
+const BESIDE_MAX: usize = 10;
+
+/// The address of an attempt beside another one.
+pub(super) fn beside_address(key: &str, id: &str, epoch: u32, beside: (&str, u32)) -> String {
+    let (epoch, other) = (epoch.to_string(), beside.1.to_string());
+    let path = format!("{}/sample", run_address(key));
+    address(&path, [("id", id), ("attempt", epoch.as_str()), ("beside", beside.0), ("other", other.as_str())])
+}
+
+fn beside_conversation(view: &SampleView, attempt: &AttemptView, beside: &BesideView) -> Markup {
+    let ours = Side { run: &view.run, epoch: view.epoch, attempt };
+    html! {
+        @if let Some(problem) = &beside.problem { p.problem { (said_in_lines(problem)) } }
+        @if let Some(attempt) = &beside.attempt {
+            (beside_part(&view.row.id, &ours, &Side { run: &beside.run, epoch: beside.epoch, attempt }))
+        }
+        p { a href=(epoch_address(view, view.epoch, 0)) { "Show this attempt alone" } }
     }
 }
 
@@ -239,22 +264,24 @@ fn attempt_part(view: &SampleView, attempt: &AttemptView) -> Markup {
     html! {
         section.attempt {
             @if let Some(reason) = &attempt.reason { p.why { (sentence(&shortcoming_sentence(reason))) } }
-            @if let Some(error) = &attempt.error { p.label { "Error" } (long_text(error)) }
+            (said(&[("Error", attempt.error.as_deref())]))
             @for (scorer, value, answer, explanation) in &attempt.scores {
-                p.label { (name(scorer)) ": " b { (name(&score_text(value))) } }
-                @if let Some(answer) = answer { p.label { "answer" } (long_text(answer)) }
-                @if let Some(explanation) = explanation { p.label { "explanation" } (long_text(explanation)) }
+                dl.facts.said {
+                    dt { (name(scorer)) } dd { b { (name(&score_text(value))) } }
+                    (said_pairs(&[("answer", answer.as_deref()), ("explanation", explanation.as_deref())]))
+                }
             }
             @if !attempt.fields.is_empty() { (facts(&attempt.fields)) }
-            (search_part(view, attempt))
-            (conversation(view, attempt))
-            @if let Some(output) = &attempt.output { p.label { "Answered" } (long_text(output)) }
+            @match &view.beside {
+                Some(beside) => (beside_conversation(view, attempt, beside)),
+                None => { (conversation(view, attempt)) (said(&[("Answered", attempt.output.as_deref())])) }
+            }
             @if !attempt.facts.is_empty() { details { summary { (pluralize(attempt.facts.len(), "fact")) } (facts(&attempt.facts)) } }
         }
     }
 }
 
-fn score_text(value: &Value) -> String {
+pub(super) fn score_text(value: &Value) -> String {
     match value {
         Value::Float(x) => number(*x),
         Value::Missing => "no score".to_owned(),
@@ -266,13 +293,14 @@ fn facts(pairs: &[(String, String)]) -> Markup {
     html! { dl.facts { @for (one, value) in pairs { dt { (name(one)) } dd { (sentence(value)) } } } }
 }
 
-/// The messages of an attempt. Each has a number that leads to it within its page.
-pub(super) fn conversation_part(attempt: &AttemptView) -> Markup {
+/// The messages of an attempt, after what stands beside their title. Each has a number that leads to it within its page.
+pub(super) fn conversation_part(attempt: &AttemptView, beside: &Markup) -> Markup {
     let (first, all) = attempt.place;
     let last = first + attempt.messages.len();
     html! {
-        @if !attempt.messages.is_empty() {
-            h2 { "Conversation" }
+        @if attempt.messages.is_empty() { (beside) }
+        @else {
+            div.conversation-top { h2 { "Conversation" } (beside) }
             @if attempt.messages.len() < all { p.quiet { "Messages " (first + 1) " to " (last) " of " (count(all as u64)) } }
             ol.messages start=(first + 1) {
                 @for (place, message) in attempt.messages.iter().enumerate() {
@@ -292,7 +320,7 @@ pub(super) fn conversation_part(attempt: &AttemptView) -> Markup {
     }
 }
 
-/// A search in the conversation, and what it found: each leads to its message.
+/// A search in the conversation.
 fn search_part(view: &SampleView, attempt: &AttemptView) -> Markup {
     // What fits on a screen or two is read, not searched.
     if attempt.place.1 < 8 && view.search.is_none() {
@@ -303,12 +331,18 @@ fn search_part(view: &SampleView, attempt: &AttemptView) -> Markup {
         form.filters method="get" action=(format!("{}/sample", run_address(&view.run.key))) role="search" {
             input type="hidden" name="id" value=(view.row.id);
             input type="hidden" name="attempt" value=(view.epoch);
-            label.wide { span { "Search this conversation" } input #search type="search" name="find" value=(text) maxlength="200" required; }
+            label.wide { span.visually-hidden { "Search this conversation" } input #search type="search" name="find" value=(text) placeholder="search this conversation" maxlength="200" required; }
             button type="submit" { "Search" }
             @if view.search.is_some() { a href=(epoch_address(view, view.epoch, 0)) { "Show all" } }
         }
+    }
+}
+
+/// What the search found.
+fn found_part(view: &SampleView) -> Markup {
+    html! {
         @if let Some((_, hits)) = &view.search {
-            p.quiet { (pluralize(hits.len(), "place")) " found" }
+            p.quiet.found { (pluralize(hits.len(), "place")) " found" }
             ul.samples { @for hit in hits { li { (hit_link(view, hit)) small { (name(&hit.excerpt)) } } } }
         }
     }
@@ -335,7 +369,8 @@ fn conversation(view: &SampleView, attempt: &AttemptView) -> Markup {
     let (first, all) = attempt.place;
     let last = first + attempt.messages.len();
     html! {
-        (conversation_part(attempt))
+        (found_part(view))
+        (conversation_part(attempt, &search_part(view, attempt)))
         @if attempt.messages.len() < all {
             nav.pager aria-label="Parts of the conversation" {
                 @if first > 0 { a rel="prev" href=(epoch_address(view, view.epoch, first.saturating_sub(attempt.messages.len().max(1)))) { "← Earlier messages" } }
@@ -347,6 +382,30 @@ fn conversation(view: &SampleView, attempt: &AttemptView) -> Markup {
 
 /// What a tool answers is folded if it is longer.
 const FOLDED: usize = 600;
+
+/// Texts with what they are. Those that are none are left out.
+pub(super) fn said(texts: &[(&str, Option<&str>)]) -> Markup {
+    html! { @if texts.iter().any(|(_, text)| text.is_some()) { dl.facts.said { (said_pairs(texts)) } } }
+}
+
+fn said_pairs(texts: &[(&str, Option<&str>)]) -> Markup {
+    html! {
+        @for (what, text) in texts {
+            @if let Some(text) = text { dt { (what) } dd { (framed(text)) } }
+        }
+    }
+}
+
+/// What fits on a line needs no frame.
+const LINE: usize = 120;
+
+fn framed(text: &str) -> Markup {
+    if text.len() > LINE || text.contains('\n') {
+        long_text(text)
+    } else {
+        html! { span.text { (clean(text)) } }
+    }
+}
 
 /// A text, its rest folded away where it is long.
 pub(super) fn long_text(text: &str) -> Markup {

@@ -4,11 +4,14 @@
   const root = document.documentElement;
   root.classList.add("scripted");
 
-  // Light, dark, or the setting of the system; remembered where the browser allows it.
+  // Light, dark, or the setting of the system. The cookie lets the server send the page in its colours; reports read the other.
   const themes = ["system", "light", "dark"];
   const button = document.getElementById("theme");
-  const remember = (name) => { try { localStorage.setItem("calipers-theme", name); } catch { /* it is not kept */ } };
-  const recall = () => { try { return localStorage.getItem("calipers-theme"); } catch { return null; } };
+  const remember = (name) => {
+    document.cookie = "calipers_theme=" + name + "; path=/; max-age=31536000; samesite=lax";
+    try { localStorage.setItem("calipers-theme", name); } catch { /* it is not kept */ }
+  };
+  const recall = () => (document.cookie.match(/(?:^|; )calipers_theme=(\w+)/) || [])[1];
   const show = (name) => {
     if (name === "system") delete root.dataset.theme; else root.dataset.theme = name;
     if (button) button.textContent = "Theme: " + name;
@@ -23,7 +26,7 @@
 
   // A choice is a question: no button is needed after it.
   for (const form of document.querySelectorAll("form.filters")) {
-    for (const select of form.querySelectorAll("select")) select.addEventListener("change", () => form.requestSubmit());
+    for (const select of form.querySelectorAll("select, input[list]")) select.addEventListener("change", () => form.requestSubmit());
   }
 
   // Rows by key: j and k, Enter opens, x chooses, / searches, n and p turn pages.

@@ -3,12 +3,11 @@
 use axum::http::header::{self, HeaderName, HeaderValue};
 use axum::http::{StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
-use calipers::render::view::{CONTENT_POLICY, SCRIPT, STYLE, problem_html};
+use calipers::render::view::{CONTENT_POLICY, SCRIPT, SCRIPT_ADDRESS, problem_html};
 use serde_json::Value;
 
 /// The headers of every answer that does not say otherwise.
-const HEADERS: [(HeaderName, &str); 8] = [
-    (header::CONTENT_SECURITY_POLICY, CONTENT_POLICY),
+const HEADERS: [(HeaderName, &str); 7] = [
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (header::X_FRAME_OPTIONS, "DENY"),
     // Stricter would hide from us where our own forms come from.
@@ -20,10 +19,16 @@ const HEADERS: [(HeaderName, &str); 8] = [
 ];
 
 pub(super) fn secure(mut answer: Response) -> Response {
+    answer.headers_mut().entry(header::CONTENT_SECURITY_POLICY).or_insert_with(content_policy);
     for (name, value) in HEADERS {
         answer.headers_mut().entry(name).or_insert(HeaderValue::from_static(value));
     }
     answer
+}
+
+/// What a page of ours may do.
+pub(super) fn content_policy() -> HeaderValue {
+    HeaderValue::from_static(CONTENT_POLICY.as_str())
 }
 
 /// A page with its policy.
@@ -35,7 +40,7 @@ pub(super) fn page_answer(status: StatusCode, html: String, policy: HeaderValue)
 /// A page, or the same as a file to keep.
 pub(super) fn page(html: String, is_file: bool) -> Response {
     if !is_file {
-        return page_answer(StatusCode::OK, html, HeaderValue::from_static(CONTENT_POLICY));
+        return page_answer(StatusCode::OK, html, content_policy());
     }
     // The file has its policy in itself; nothing of it is shown here.
     let policy = HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'; sandbox");
@@ -55,7 +60,7 @@ pub(super) fn json_text(text: String) -> Response {
 
 /// What is wrong with a request, as a page.
 pub(super) fn problem(status: StatusCode, what: &str, hint: &str) -> Response {
-    page_answer(status, problem_html(what, what, hint), HeaderValue::from_static(CONTENT_POLICY))
+    page_answer(status, problem_html(what, what, hint), content_policy())
 }
 
 /// What is wrong with a request to the API.
@@ -71,14 +76,12 @@ pub(super) async fn not_found(uri: Uri) -> Response {
     problem(StatusCode::NOT_FOUND, "There is no such page", "The list of runs leads to all pages.")
 }
 
-const KEPT: (HeaderName, &str) = (header::CACHE_CONTROL, "no-cache");
-
-pub(super) async fn style() -> Response {
-    ([(header::CONTENT_TYPE, "text/css; charset=utf-8"), KEPT], STYLE).into_response()
-}
-
-pub(super) async fn script() -> Response {
-    ([(header::CONTENT_TYPE, "text/javascript; charset=utf-8"), KEPT], SCRIPT).into_response()
+/// The script. Under the address that its content has, it never changes.
+pub(super) async fn script(uri: Uri) -> Response {
+    let is_current = uri.path_and_query().is_some_and(|asked| asked.as_str() == *SCRIPT_ADDRESS);
+    let kept = if is_current { "public, max-age=31536000, immutable" } else { "no-cache" };
+    let kind = (header::CONTENT_TYPE, "text/javascript; charset=utf-8");
+    ([kind, (header::CACHE_CONTROL, kept)], SCRIPT).into_response()
 }
 
 pub(super) async fn health() -> &'static str {

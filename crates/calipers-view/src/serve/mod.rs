@@ -17,12 +17,13 @@ mod wish;
 use crate::access::{AccessRules, AccessToken, Refusal, Role};
 use crate::indexer::index_again;
 use crate::{History, HistoryError, ReadingChoices};
-use answer::{api_problem, page_answer, problem, secure};
+use answer::{api_problem, content_policy, page_answer, problem, secure};
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
-use axum::http::{StatusCode, header};
+use axum::http::StatusCode;
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Redirect, Response};
+use axum::serve::ListenerExt;
 use calipers::io::{LoadedPolicy, Source, is_address};
 use calipers::render::view::problem_html;
 use routes::routes;
@@ -154,7 +155,11 @@ impl Server {
         let app = self.app.clone();
         let watcher = std::thread::spawn(move || watch_files(&app));
         let (routes, app) = (router(self.app.clone()), self.app.clone());
-        let served = axum::serve(self.listener, routes)
+        // The end of an answer is not held back until its beginning has been acknowledged.
+        let listener = self.listener.tap_io(|connection| {
+            let _ = connection.set_nodelay(true);
+        });
+        let served = axum::serve(listener, routes)
             .with_graceful_shutdown(async move {
                 end.await;
                 app.ending.send_replace(true);
@@ -250,7 +255,8 @@ async fn guard(State(app): State<Arc<App>>, request: Request, next: Next) -> Res
     let answer = if is_long {
         problem(StatusCode::URI_TOO_LONG, "The address is too long", "Ask for less at once.")
     } else {
-        match app.rules.check_origin(request.method(), request.headers()) {
+        let checked = app.rules.check_target(request.uri());
+        match checked.and_then(|()| app.rules.check_origin(request.method(), request.headers())) {
             Ok(()) => next.run(request).await,
             Err(refusal) => refuse_request(&app, refusal, is_api),
         }
@@ -335,9 +341,5 @@ pub(crate) fn error_answer(error: &HistoryError) -> Response {
         _ => (StatusCode::INTERNAL_SERVER_ERROR, ""),
     };
     let text = error.to_string();
-    page_answer(
-        status,
-        problem_html("This does not work", &text, hint),
-        header::HeaderValue::from_static(calipers::render::view::CONTENT_POLICY),
-    )
+    page_answer(status, problem_html("This does not work", &text, hint), content_policy())
 }

@@ -18,9 +18,9 @@ use calipers::data::{Outcome, Record, Value};
 use calipers::io::{AttemptDetail, read_attempt_detail};
 use calipers::page::{PageOutcome, PageReport};
 use calipers::render::view::{
-    AttemptView, CaseDifference, CaseEntry, CaseView, CompareView, MESSAGES_ON_PAGE, RunView, RunsView, SampleList,
-    SampleRow, SampleView, ViewMessage, case_html, compare_html, run_html, runs_html, sample_html, samples_html,
-    trend_html, verdicts_html,
+    AttemptView, BesideView, CaseDifference, CaseEntry, CaseView, CompareView, MESSAGES_ON_PAGE, RunView, RunsView,
+    SampleList, SampleRow, SampleView, ViewMessage, case_html, compare_html, run_html, runs_html, sample_html,
+    samples_html, trend_html, verdicts_html,
 };
 use calipers::render::{HistoryRun, page_html, page_policy};
 use std::collections::HashSet;
@@ -152,8 +152,12 @@ pub(super) async fn sample(
         return problem(StatusCode::BAD_REQUEST, "No sample is named", "Choose one from the samples of the run.");
     };
     let epoch = question.number("attempt").and_then(|epoch| u32::try_from(epoch).ok());
-    let place =
-        SamplePlace { id, epoch, from: question.number("from").unwrap_or(0) as usize, find: question.get("find") };
+    let beside = question.get("beside").map(|key| {
+        let epoch = question.number("other").and_then(|epoch| u32::try_from(epoch).ok());
+        (key, epoch.unwrap_or(1))
+    });
+    let from = question.number("from").unwrap_or(0) as usize;
+    let place = SamplePlace { id, epoch, from, find: question.get("find"), beside };
     match app.read(move |app| sample_view(app, &key, place)).await.transpose() {
         Some(found) => wish.answer(found, sample_html),
         None => problem(StatusCode::NOT_FOUND, "The run has no such sample", "Choose one from the samples of the run."),
@@ -168,10 +172,12 @@ struct SamplePlace {
     from: usize,
     /// What the conversation is searched for.
     find: Option<String>,
+    /// The run and the epoch that it is shown beside.
+    beside: Option<(String, u32)>,
 }
 
 fn sample_view(app: &App, key: &str, place: SamplePlace) -> Result<Option<SampleView>, HistoryError> {
-    let SamplePlace { id, epoch, from, find } = place;
+    let SamplePlace { id, epoch, from, find, beside } = place;
     let run = app.history.find(key)?;
     let rows = sorted_rows(app, &run)?;
     let Some(place) = rows.iter().position(|row| row.id == id) else { return Ok(None) };
@@ -193,6 +199,7 @@ fn sample_view(app: &App, key: &str, place: SamplePlace) -> Result<Option<Sample
         Ok(None) => problem = Some(format!("The file has no attempt {epoch} of this sample.")),
         Err(why) => problem = Some(why),
     }
+    let beside = beside.map(|(key, epoch)| beside_view(app, &key, &id, (epoch, from))).transpose()?;
     let (_, runs) = app.history.case_over_time(&run.suite, &id, 0)?;
     Ok(Some(SampleView {
         run,
@@ -206,7 +213,19 @@ fn sample_view(app: &App, key: &str, place: SamplePlace) -> Result<Option<Sample
         neighbours,
         other_runs: runs.saturating_sub(1),
         search,
+        beside,
     }))
+}
+
+/// The attempt that another one is shown beside, with its messages from a place on.
+fn beside_view(app: &App, key: &str, id: &str, place: (u32, usize)) -> Result<BesideView, HistoryError> {
+    let (run, (epoch, from)) = (app.history.find(key)?, place);
+    let (attempt, problem) = match detail_of(&run, id, epoch) {
+        Ok(Some(detail)) => (Some(attempt_view(detail, from)), None),
+        Ok(None) => (None, Some(format!("The other file has no attempt {epoch} of this sample."))),
+        Err(why) => (None, Some(why)),
+    };
+    Ok(BesideView { run, epoch, attempt, problem })
 }
 
 /// An attempt with all that its file says about it; or why it cannot be read.

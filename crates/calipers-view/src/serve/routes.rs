@@ -63,7 +63,6 @@ pub(super) fn routes() -> Vec<Route> {
         to_administer("/audit", get(audit::audit_page)),
         to_administer("/api/audit", get(audit::audit_list)),
         to_administer("/metrics", get(api::metrics)),
-        to_all(read.clone(), "/assets/view.css", get(answer::style)),
         to_all(read.clone(), "/assets/view.js", get(answer::script)),
         to_all(read.clone(), "/health", get(answer::health)),
         to_all(read, "/login", get(api::login_page)),
