@@ -24,17 +24,24 @@ NOTICE_MIN = {"wrong": 60, "flipped": 60}
 PATIENCE = 300
 
 
+#: pytest, with our plugin and without what a configuration adds.
+PYTEST = [sys.executable, "-m", "pytest", "-p", "calipers_suite", "-q", "--no-header", "--tb=line", "-o", "addopts=", "-o", "log_level=ERROR"]
+PYTEST += ["-p", "no:cacheprovider", "-p", "no:calipers"]
+
+
+def environment_of(mode, report):
+    # Keys of providers are not for tests; neither is the network, as far as tests can be told.
+    environment = {name: value for name, value in os.environ.items() if not name.endswith(("_API_KEY", "_TOKEN"))}
+    return environment | {"CALIPERS_SUITE_MODE": mode, "CALIPERS_SUITE_REPORT": str(report), "PYTHONPATH": str(HERE)}
+
+
 def run(mode, sources, reports, tests, name=None):
     """Runs tests, and returns how each ended, which called our metrics and reducers, and which our scorers."""
     name = name or mode
     report = reports / name
     shutil.rmtree(report, ignore_errors=True)
-    # Keys of providers are not for tests; neither is the network, as far as tests can be told.
-    environment = {name: value for name, value in os.environ.items() if not name.endswith(("_API_KEY", "_TOKEN"))}
-    environment |= {"CALIPERS_SUITE_MODE": mode, "CALIPERS_SUITE_REPORT": str(report), "PYTHONPATH": str(HERE)}
-    command = [sys.executable, "-m", "pytest", "-p", "calipers_suite", "-q", "--no-header", "--tb=line", "-o", "addopts="]
-    command += ["-o", "log_level=ERROR", "-n", str(os.cpu_count() or 2), "--dist", "loadfile", "--timeout", str(PATIENCE)]
-    command += ["--max-worker-restart", "20", "-p", "no:cacheprovider", "-p", "no:calipers"]
+    environment = environment_of(mode, report)
+    command = [*PYTEST, "-n", str(os.cpu_count() or 2), "--dist", "loadfile", "--timeout", str(PATIENCE), "--max-worker-restart", "20"]
     start = time.monotonic()
     with open(reports / f"{name}.log", "w") as log:
         # Names of tests are many: they are read from a file.
@@ -55,6 +62,13 @@ def run(mode, sources, reports, tests, name=None):
     return outcomes, {test for test in calls if test in outcomes}, {test for test in grades if test in outcomes}
 
 
+def collect(mode, sources, reports, module):
+    """Whether the tests of a module can be collected, which fails where something that it imports is not there."""
+    environment = environment_of(mode, reports / "collect")
+    done = subprocess.run([*PYTEST, "--collect-only", module], cwd=sources, env=environment, capture_output=True)
+    return "passed" if done.returncode == 0 else "failed"
+
+
 def count(outcomes, outcome):
     return sum(one == outcome for one in outcomes.values())
 
@@ -67,10 +81,15 @@ def main(sources, reports, *tests):
 
     # Tests fail for many reasons, such as a network that is not there: only those that pass without us are our fault.
     failed = sorted(test for test, outcome in ours.items() if outcome == "failed")
-    plain = run("plain", sources, reports, failed)[0] if failed else {}
+    # A module that cannot be imported has no test with a name, and pytest runs nothing if it is given one.
+    modules = [name for name in failed if "::" not in name]
+    named = [test for test in failed if "::" in test]
+    plain = run("plain", sources, reports, named)[0] if named else {}
+    plain |= {module: collect("plain", sources, reports, module) for module in modules}
     worse = [test for test in failed if plain.get(test) != "failed"]
     # A test that depends on time or order may fail once: what fails with us fails twice.
-    again = run("ours", sources, reports, worse, "again")[0] if worse else {}
+    suspects = [test for test in worse if "::" in test]
+    again = run("ours", sources, reports, suspects, "again")[0] if suspects else {}
     worse = [test for test in worse if again.get(test) != "passed"]
     print(f"tests: {len(ours)}, of which {count(ours, 'passed')} pass, {count(ours, 'skipped')} skip themselves, {len(failed)} fail")
     print(f"tests that fail with us only: {len(worse)}")
