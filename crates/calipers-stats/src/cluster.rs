@@ -563,7 +563,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn counted(sizes: &[u64]) -> Vec<(u64, u64)> {
+    fn count_sizes(sizes: &[u64]) -> Vec<(u64, u64)> {
         sizes.chunk_by(|x, y| x == y).map(|run| (run[0], run.len() as u64)).collect()
     }
 
@@ -714,7 +714,7 @@ mod tests {
     fn a_huge_cluster_keeps_the_degrees_of_freedom_exact() {
         // Nearly all in one cluster: B and the largest b agree in all but the last digits.
         let sizes = [1, 1, 2, 1_000_000];
-        assert!(close(satterthwaite(&counted(&sizes)), slow_satterthwaite(&sizes)));
+        assert!(close(satterthwaite(&count_sizes(&sizes)), slow_satterthwaite(&sizes)));
     }
 
     fn rows() -> impl Strategy<Value = Vec<(u32, f64)>> {
@@ -768,7 +768,7 @@ mod tests {
         #[test]
         fn the_degrees_of_freedom_agree_with_the_double_loop(mut sizes in prop::collection::vec(1u64..200, 2..30)) {
             sizes.sort_unstable();
-            prop_assert!(close(satterthwaite(&counted(&sizes)), slow_satterthwaite(&sizes)));
+            prop_assert!(close(satterthwaite(&count_sizes(&sizes)), slow_satterthwaite(&sizes)));
         }
 
         #[test]

@@ -357,7 +357,7 @@ impl IdStorage {
         (0..self.len()).map(place).collect()
     }
 
-    fn hashed(&self, hasher: &DefaultHashBuilder) -> HashTable<u32> {
+    fn hash_all(&self, hasher: &DefaultHashBuilder) -> HashTable<u32> {
         let mut index = HashTable::with_capacity(self.len() * 2);
         let hash = |place: &u32| hasher.hash_one(self.rank(*place as usize));
         for place in 0..self.len() as u32 {
@@ -585,7 +585,7 @@ impl SampleIds {
         let (index, hasher) = match &other.index {
             Some(index) => (index, &other.hasher),
             None => {
-                own = theirs.hashed(&other.hasher);
+                own = theirs.hash_all(&other.hasher);
                 (&own, &other.hasher)
             }
         };
@@ -622,7 +622,7 @@ impl SampleIds {
     }
 
     fn make_index(&mut self) {
-        self.index = Some(self.names.list().hashed(&self.hasher));
+        self.index = Some(self.names.list().hash_all(&self.hasher));
     }
 
     /// The first and the last id, if all are in order.

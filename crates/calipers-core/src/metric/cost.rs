@@ -92,7 +92,7 @@ impl Pairs for PerAttempt {
         "cost"
     }
 
-    fn unlimited(&self) -> Vec<String> {
+    fn fields_without_limit(&self) -> Vec<String> {
         vec!["cost_usd".into()]
     }
 

@@ -79,7 +79,7 @@ impl Pairs for Fields {
         "ratio"
     }
 
-    fn unlimited(&self) -> Vec<String> {
+    fn fields_without_limit(&self) -> Vec<String> {
         vec![self.numerator.clone(), self.denominator.clone()]
     }
 
@@ -175,7 +175,7 @@ pub(super) trait Pairs: Send + Sync + 'static {
     fn name(&self) -> &str;
 
     /// The fields whose values nothing limits.
-    fn unlimited(&self) -> Vec<String> {
+    fn fields_without_limit(&self) -> Vec<String> {
         Vec::new()
     }
 
@@ -280,7 +280,7 @@ impl<P: Pairs> Measure for OfSums<P> {
                     let is_stated = |field: &String| {
                         stated.iter().any(|ends| ends.as_ref().is_some_and(|ends| *ends.name == **field))
                     };
-                    let mut fields = self.0.unlimited();
+                    let mut fields = self.0.fields_without_limit();
                     fields.retain(|field| !is_stated(field));
                     figure.caveats.push(Caveat::OpenInterval { fields, lower, upper });
                 }

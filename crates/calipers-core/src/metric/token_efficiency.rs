@@ -72,7 +72,7 @@ impl Pairs for Efficiency {
         "token_efficiency"
     }
 
-    fn unlimited(&self) -> Vec<String> {
+    fn fields_without_limit(&self) -> Vec<String> {
         vec!["tokens_used".into()]
     }
 

@@ -169,14 +169,14 @@ fn pair_up<'a>(left: &mut Vec<&'a ViewMessage>, right: &mut Vec<&'a ViewMessage>
 mod tests {
     use super::*;
 
-    fn said(words: &[(&'static str, &str)]) -> Vec<ViewMessage> {
+    fn messages(words: &[(&'static str, &str)]) -> Vec<ViewMessage> {
         words.iter().map(|(role, text)| ViewMessage { role, text: (*text).to_owned(), calls: Vec::new() }).collect()
     }
 
     #[test]
     fn what_is_the_same_is_one_part_and_what_differs_stands_beside_its_like() {
-        let ours = said(&[("user", "a"), ("assistant", "b"), ("tool", "c"), ("assistant", "d")]);
-        let theirs = said(&[("user", "a"), ("assistant", "x"), ("assistant", "d"), ("user", "e")]);
+        let ours = messages(&[("user", "a"), ("assistant", "b"), ("tool", "c"), ("assistant", "d")]);
+        let theirs = messages(&[("user", "a"), ("assistant", "x"), ("assistant", "d"), ("user", "e")]);
         let want = vec![
             Step::Same(vec![&ours[0]]),
             Step::Differ(Some(&ours[1]), Some(&theirs[1])),
