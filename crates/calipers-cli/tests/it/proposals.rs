@@ -500,3 +500,39 @@ fn files_without_records_or_json_say_so() {
     let output = calipers().run_in(&folder, &["score", "r.jsonl"]);
     assert!(text(&output.stderr).contains("save it as UTF-8"), "{}", text(&output.stderr));
 }
+
+#[test]
+fn models_with_dots_in_their_names_are_all_proposed() {
+    let table = rows("question,gpt-4o,claude-3.5,llama.3", |id, right| format!("q{id},{right},{},1", 1 - right));
+    let three: &[(f64, u64)] = &[(0.7, 10), (0.3, 10), (1.0, 10)];
+    check(vec![with_advice("wide.csv", &table, "id=question,score={gpt-4o,claude-3.5,llama.3},run=*", three)]);
+    let folder = Scratch::with("wide.csv", &table);
+    let quoted = ["--columns", "id=question,score={gpt-4o,\"claude-3.5\",llama.3},run=*"];
+    assert_eq!(score(&folder, "wide.csv", &quoted), Ok(three.to_vec()));
+    // A name in braces that no record has is not left out in silence.
+    for columns in ["id=question,score={gpt-4o,claude},run=*", "id=question,score.*={gpt-4o,claude}"] {
+        let error = score(&folder, "wide.csv", &["--columns", columns]).expect_err("a name that is not there");
+        assert!(error.contains("no record has `claude`"), "{error}");
+    }
+}
+
+#[test]
+fn a_list_of_runs_with_the_same_samples_is_proposed_as_runs() {
+    let run = |flip: bool| list(|id, right| json!({"question_id": id, "is_correct": is(right) != flip}));
+    let runs = json!([{"run_id": 1, "results": run(false)}, {"run_id": 2, "results": run(true)}]);
+    check(vec![with_advice("runs.json", runs, "records=results,id=question_id,run=^run_id,score=is_correct", TWO)]);
+}
+
+#[test]
+fn merged_cells_that_named_the_model_are_noted() {
+    let block = |model: &str, flip: bool| -> String {
+        let row = |(id, right): (usize, &u8)| {
+            format!("{},q{id},{}\n", if id == 0 { model } else { "" }, if flip { 1 - right } else { *right })
+        };
+        RIGHT.iter().enumerate().map(row).collect()
+    };
+    let said_of = said("merged.csv", format!("model,id,score\n{}{}", block("a", false), block("b", true)));
+    assert!(said_of.contains("`model` is empty in most records, and these name no run"), "{said_of}");
+    let said_of = said("whole.csv", rows("model,id,score", |id, right| format!("a,q{id},{right}")));
+    assert!(!said_of.contains("is empty"), "{said_of}");
+}

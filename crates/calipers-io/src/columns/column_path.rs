@@ -114,6 +114,11 @@ impl KeyPattern {
         (!inner.is_empty() && is_known).then_some(inner)
     }
 
+    /// What the star may stand for; anything if there is nothing.
+    pub(crate) fn names(&self) -> &[String] {
+        &self.among
+    }
+
     /// True for a star that fits every key.
     pub(crate) fn is_everything(&self) -> bool {
         self.before.is_empty() && self.after.is_empty() && self.among.is_empty()
@@ -547,7 +552,10 @@ impl PathParser<'_> {
                 other => names.last_mut().ok_or(PathFault::Braces)?.push(other),
             }
         }
-        names.iter_mut().for_each(|name| *name = name.trim().to_owned());
+        // Names are plain in braces; quotes around one are not part of it.
+        let unquote =
+            |name: &str| name.strip_prefix('"').and_then(|name| name.strip_suffix('"')).unwrap_or(name).to_owned();
+        names.iter_mut().for_each(|name| *name = unquote(name.trim()));
         if names.iter().any(String::is_empty) { Err(PathFault::Braces) } else { Ok(names) }
     }
 

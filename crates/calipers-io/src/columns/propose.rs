@@ -145,7 +145,7 @@ fn proposals_of(set: &RecordSet<'_>, said: &Columns) -> Vec<Vec<(String, String)
         // Columns whose names say nothing of scores are those of models; a star stands for all that are nothing else.
         if first.rank.0 == 2 && all.iter().all(|leaf| leaves.get(&leaf.path).is_some_and(|leaf| leaf.depth == 0)) {
             let names: Vec<&str> = all.iter().map(|leaf| leaf.name.as_str()).collect();
-            let is_plain = |name: &&str| !name.contains([',', '{', '}', '"', '=', '.', '\\']);
+            let is_plain = |name: &&str| !name.contains([',', '{', '}', '"', '=', '\\']);
             let has_id = id.as_deref().is_some_and(|id| leaves.contains_key(id));
             let is_rest = leaves.len() == all.len() + usize::from(has_id);
             let pattern = match () {
@@ -385,7 +385,7 @@ fn record_sets(documents: &[Value]) -> Vec<RecordSet<'_>> {
             vec![RecordSet { path: None, records, has_keys: false, run: None, size: documents.len(), lists: 1 }];
         // Documents that are runs: each names its model, and has a list of records.
         let has = |names: &[&str]| names.iter().any(|name| documents.iter().all(|item| item.get(name).is_some()));
-        if run_of(documents).is_some() && !has(&IDS) && !has(&["id", "sample_id"]) {
+        if (run_of(documents).is_some() || are_runs(documents)) && !has(&IDS) && !has(&["id", "sample_id"]) {
             search_items(documents, "", 0, &mut sets);
             sets.sort_by_key(|set| std::cmp::Reverse(set.size));
         }
@@ -564,11 +564,24 @@ fn run_of(items: &[Value]) -> Option<String> {
     })
 }
 
+/// True when these maps have lists of the same samples, which have ids: then each is a run.
+fn are_runs(items: &[Value]) -> bool {
+    let Some(Value::Map(first)) = items.first() else { return false };
+    let has_ids = |list: &Value| {
+        items_of(list).first().is_some_and(|item| entries_of(item).iter().any(|(key, _)| is_id_name(key)))
+    };
+    first.iter().filter(|(_, value)| is_list_of_maps(value) && has_ids(value)).any(|(key, _)| {
+        let lists: Vec<&Value> = items.iter().take(RECORDS_MAX).filter_map(|item| item.get(key)).collect();
+        lists.len() == items.len().min(RECORDS_MAX) && name_the_same(&lists)
+    })
+}
+
 /// The key under which each of these maps has another name.
 fn name_of(items: &[Value]) -> Option<String> {
-    let names = entries_of(items.first()?).iter().filter(|(_, value)| matches!(value, Value::Text(_)));
+    let is_name = |value: &&Value| matches!(value, Value::Text(_) | Value::Int(_));
+    let names = entries_of(items.first()?).iter().filter(|(_, value)| is_name(&value));
     let is_telling = |key: &str| {
-        let texts = items.iter().filter_map(|item| item.get(key)).filter(|value| matches!(value, Value::Text(_)));
+        let texts = items.iter().filter_map(|item| item.get(key)).filter(is_name);
         texts.map(ToString::to_string).collect::<HashSet<_>>().len() == items.len()
     };
     names.map(|(key, _)| key).find(|key| is_telling(key)).map(|key| quote(key))
@@ -832,7 +845,11 @@ pub(crate) fn unfold_cells(record: Value) -> Value {
 /// The last name of a path.
 fn last_name(path: &str) -> &str {
     let path = path.trim_end_matches("[0]").trim_end_matches("[]");
-    path.rsplit(['.', ']']).next().unwrap_or(path).trim_matches('"')
+    // A name in quotes may hold dots: `claude-3.5`.
+    if let Some(start) = path.strip_suffix('"').and_then(|path| path.rfind('"')) {
+        return &path[start + 1..path.len() - 1];
+    }
+    path.rsplit(['.', ']']).next().unwrap_or(path)
 }
 
 /// What looks like the id of records.

@@ -552,7 +552,25 @@ impl TableSurvey {
         };
         let columns: Vec<&Arc<str>> = self.columns.iter().collect();
         let figures = columns.iter().filter(is_error).filter(is_free).filter(is_number).map(|name| note(name));
+        // Of cells that were merged, only the first has what stood in them.
+        let is_merged = |name: &&&Arc<str>| {
+            let is_blank = |record: &Value| match record.get(name) {
+                Some(Value::Text(text)) => text.trim().is_empty(),
+                value => matches!(value, None | Some(Value::Null)),
+            };
+            let mut records = self.records.iter();
+            let blanks = self.records.iter().filter(|record| is_blank(record)).count();
+            let begins = records.next().is_some_and(|record| !is_blank(record)) && records.next().is_some_and(is_blank);
+            begins && 2 * blanks > self.records.len()
+        };
+        let runs = known_names::find(&self.columns, &known_names::RUNS);
+        let note = |name: &&Arc<str>| {
+            let name = printable(name);
+            format!("`{name}` is empty in most records, and these name no run: if its cells were merged, fill in each")
+        };
+        let merged = runs.iter().filter(is_free).filter(is_merged).map(note);
         let tags = self.run_tags(source.columns());
+        let weights = merged.collect::<Vec<_>>().into_iter().chain(weights);
         weights.chain(figures.take(1)).chain(tags.notes()).collect()
     }
 

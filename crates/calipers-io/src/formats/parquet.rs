@@ -60,6 +60,7 @@ impl Format for Parquet {
         let read = || {
             let file = open(source)?;
             let Some(table) = any_table::to_stream(source, &file, wanted)? else { return Ok(None) };
+            check_scores(source, &file, &table.roles)?;
             drop(file);
             let keep = |part: usize, rows: RowsOfRun| {
                 table.check_part(rows.samples).is_some_and(|samples| sink(part, samples))
@@ -95,6 +96,7 @@ pub(super) fn read_as(
         TableReading::Flat(roles) => roles,
         TableReading::Tree(tree) => return tree.read_parquet(source, file, wanted),
     };
+    check_scores(source, file, roles)?;
     let read_rows = |source: &Source, each: &mut RecordConsumer<'_>| read_rows(source, roles, each);
     let read = |sink: &RowSink<'_>| parquet_columns::read(source, roles, wanted, sink);
     let rows = usize::try_from(file.metadata().file_metadata().num_rows()).unwrap_or(0);
@@ -102,6 +104,25 @@ pub(super) fn read_as(
         Some(rows) => native::check_runs(source, rows, Vec::new(), roles, &read_rows),
         None => native::collect_shards(source, roles, wanted, &read_rows),
     }
+}
+
+/// An error if scores are dates or times: as numbers they would be long ones.
+fn check_scores(
+    source: &Source,
+    file: &SerializedFileReader<BoundedFile>,
+    roles: &ColumnRoles,
+) -> Result<(), ReadError> {
+    let fields = file.metadata().file_metadata().schema().get_fields();
+    let is_moment = |logical: &LogicalType| {
+        matches!(logical, LogicalType::Timestamp { .. } | LogicalType::Date | LogicalType::Time { .. })
+    };
+    let is_wrong = |field: &&TypePtr| {
+        field.get_basic_info().logical_type_ref().is_some_and(is_moment)
+            && matches!(roles.of(field.name()), Some(ColumnRole::Score(_) | ColumnRole::Scores))
+    };
+    let Some(field) = fields.iter().find(is_wrong) else { return Ok(()) };
+    let what = format!("the column `{}` holds dates or times, and a moment is no score", printable(field.name()));
+    Err(source.error(what).hint("name the column with the scores, or make numbers of it"))
 }
 
 /// Rows are added to those of one of so many runs that were met last.

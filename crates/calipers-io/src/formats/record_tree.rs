@@ -12,7 +12,8 @@ use super::line_blocks::LineBlocks;
 use super::native::{self, ColumnRole, NativeRecord, RecordConsumer, parse_embedded};
 use super::parquet::{BoundedFile, parquet_error, value as parquet_value};
 use crate::columns::{
-    ColumnPair, ColumnRoles, ColumnStep, ColumnTarget, Columns, FoundPart, PathStart, PathSurprise, PseudoColumn,
+    ColumnPair, ColumnRoles, ColumnStep, ColumnTarget, Columns, FoundPart, KeyPattern, PathStart, PathSurprise,
+    PseudoColumn,
 };
 use crate::error::printable;
 use crate::json::{self, Json, python_literal};
@@ -23,7 +24,7 @@ use calipers_core::{Samples, Shards, Value};
 use indexmap::IndexMap;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, SeqAccess, Visitor};
 use std::cell::OnceCell;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -110,6 +111,8 @@ struct TreeProgress {
     runs: IndexMap<Arc<str>, usize>,
     /// The samples so far, where every run should have each.
     ids: Vec<Value>,
+    /// The names in braces that were found, by their pairs.
+    named: HashMap<usize, HashSet<String>>,
 }
 
 impl RecordTree {
@@ -338,6 +341,14 @@ impl RecordTree {
         }
         if let Some((pair, _)) = self.pairs[..self.said].iter().zip(&progress.hits).find(|(_, is_hit)| !**is_hit) {
             return Err(no_column(source, &pair.name, &pair.to_text(), &progress.columns));
+        }
+        // None of the names in braces is left out.
+        for (pair, column) in self.pairs[..self.said].iter().enumerate() {
+            let names = column.path.pattern().map_or(&[][..], KeyPattern::names);
+            let is_found = |name: &&String| progress.named.get(&pair).is_some_and(|found| found.contains(*name));
+            if let Some(name) = names.iter().find(|name| !is_found(name)) {
+                return Err(no_column(source, &column.name, name, &progress.columns));
+            }
         }
         // A run that appears late has no score for the samples before it.
         for (run, before) in &progress.runs {
@@ -576,12 +587,19 @@ impl<'v> RecordReading<'_, 'v> {
                 }
                 PathStart::Record => {
                     let Some(at) = self.frames.len().checked_sub(1 + column.path.up) else { continue };
-                    let everything = column.path.pattern().is_some_and(crate::columns::KeyPattern::is_everything);
+                    let everything = column.path.pattern().is_some_and(KeyPattern::is_everything);
                     let is_top = everything && column.path.steps.len() == 1;
+                    let has_names = column.path.pattern().is_some_and(|pattern| !pattern.names().is_empty());
                     let mut take = |star: Option<&'v str>, item: Option<usize>, found: FoundPart<'v>| {
                         // A lone star stands for the columns that are nothing else.
                         if is_top && star.is_some_and(|star| tree.used.contains(star)) {
                             return;
+                        }
+                        if let Some(star) = star.filter(|_| has_names) {
+                            let found = progress.named.entry(pair).or_default();
+                            if !found.contains(star) {
+                                found.insert(star.to_owned());
+                            }
                         }
                         let cells = match star {
                             Some(star) => by_star.entry(star).or_default(),

@@ -347,3 +347,42 @@ fn a_table_with_models_is_read_as_a_stream_as_long_as_no_sample_has_two() {
         assert_eq!(read_all(&source).0.len(), 3, "a run per model");
     }
 }
+
+#[test]
+fn what_only_later_rows_of_columns_name_is_found() {
+    // The first rows have other samples, and name nothing.
+    let before = 200;
+    let ids = (1000..1000 + before).chain(rows().into_iter().map(|(id, _)| id));
+    let ids: ArrayRef = Arc::new(Int64Array::from_iter_values(ids));
+    let scores = std::iter::repeat_n(1.0, before as usize).chain(rows().into_iter().map(|(_, way)| 1.0 - way as f64));
+    let scores: ArrayRef = Arc::new(Float64Array::from_iter_values(scores));
+    let named = |name: &dyn Fn(usize) -> String| -> StringArray {
+        let nothing = std::iter::repeat_n(None, before as usize);
+        nothing.chain(rows().into_iter().map(|(_, way)| Some(name(way)))).collect()
+    };
+    let models = named(&|way| ["a", "b"][way].to_owned());
+    let entry = Arc::new(Field::new("model", DataType::Utf8, true));
+    let nulls = arrow_buffer::NullBuffer::from_iter((0..before + 20).map(|row| row >= before));
+    let structs: ArrayRef = Arc::new(StructArray::new(vec![entry].into(), vec![Arc::new(models)], Some(nulls)));
+    let cells: ArrayRef = Arc::new(named(&|way| format!("{{\"model\": \"{}\"}}", ["a", "b"][way])));
+    for config in [structs, cells] {
+        let columns = [("id", ids.clone()), ("score", scores.clone()), ("config", config)];
+        let batch = RecordBatch::try_from_iter(columns).unwrap();
+        for source in [Source::bytes("t.parquet", parquet(&batch)), Source::table("t", [batch.clone()])] {
+            let (names, _) = read_all(&source);
+            assert_eq!(names, [None, Some("a".to_owned()), Some("b".to_owned())], "{}", source.name);
+        }
+    }
+}
+
+#[test]
+fn moments_in_a_column_of_scores_are_an_error() {
+    let ids: ArrayRef = Arc::new(Int64Array::from_iter_values(0..10));
+    let moments: ArrayRef = Arc::new(arrow_array::TimestampMicrosecondArray::from_iter_values(
+        1_767_225_600_000_000..1_767_225_600_000_010,
+    ));
+    let batch = RecordBatch::try_from_iter([("id", ids), ("score", moments)]).unwrap();
+    let source = Source::bytes("t.parquet", parquet(&batch));
+    let error = read(&source, None).unwrap_err().to_string();
+    assert!(error.contains("the column `score` holds dates or times"), "{error}");
+}
