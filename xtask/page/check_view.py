@@ -36,6 +36,9 @@ def run_of(place):
                 turns = [("user", asked), ("assistant", "I look it up."), ("tool", "order 4107: shipped " * 60), ("assistant", "Parcel 4107 arrives on Thursday.")]
                 record["messages"] = [{"role": role, "content": f"{text}" if n < 4 else f"turn {n}: {text}"} for n, (role, text) in enumerate(turns * 4)]
                 record["messages"][1]["tool_calls"] = [{"id": "c1", "function": "look_up", "arguments": {"number": 4107}, "type": "function"}]
+            if sample == 8:
+                # Messages of very different lengths: an address must lead to each of them.
+                record["messages"] = [{"role": ["user", "assistant"][n % 2], "content": f"turn {n}: " + "and so on " * (n * 37 % 200)} for n in range(90)]
             if sample == 5:
                 record |= {"input": HOSTILE, "output": HOSTILE}
             if place == 10 and sample in (3, 4):
@@ -264,6 +267,10 @@ def check_search(page, served, folder, runs):
     page.key("Enter")
     page.wait("location.pathname.endsWith('/sample') && (document.documentElement || {dataset: {}}).dataset.ready === 'yes'")
     same(page.do("location.hash.startsWith('#m') && document.querySelector(location.hash) !== null"), True, "a hit leads to its message")
+    page.wait("(({top}) => top >= 0 && top < innerHeight)(document.querySelector(location.hash).getBoundingClientRect())")
+    for number in [2, 40, 88]:
+        visit(page, served, f"/runs/{key}/sample?id=CASE-008#m{number}")
+        page.wait(f"(({{top}}) => top >= 0 && top < innerHeight)(document.querySelector('#m{number}').getBoundingClientRect())")
     look(page, served, folder, "conversation", f"/runs/{key}/sample?id=CASE-007&find=turn")
     same(page.do("document.querySelectorAll('.message details:not([open])').length > 0"), True, "tool calls are folded")
 
@@ -364,10 +371,9 @@ def check_saved(page, served, folder, runs):
     page.ask("Emulation.setScriptExecutionDisabled", value=False)
 
 
-def take_pictures(page, calipers, root):
-    """The pictures of the guide, of the made-up runs that everybody can see."""
-    images = root / "docs" / "images"
-    images.mkdir(exist_ok=True)
+def check_demo(page, calipers, root):
+    """The made-up runs have versions, branches and verdicts: pages with all their columns fit every window. The pictures of the guide
+    are theirs too."""
     process = subprocess.Popen([calipers, "view", "--demo", "--port", "0", "--no-open"], stdout=subprocess.PIPE, text=True)
     try:
         served = Served.at(process.stdout.readline().strip().rstrip("/"))
@@ -376,19 +382,31 @@ def take_pictures(page, calipers, root):
             same(time.monotonic() < end, True, "the made-up runs come")
             time.sleep(0.2)
         runs = served.json("/api/runs?model=acme/large-2&size=30")["runs"]
+        pages = {
+            "runs": "/",
+            "trend": "/trend?suite=support-agent&score=resolved&metric=accuracy",
+            "compare": f"/compare?run={runs[11]['key']}&run={runs[13]['key']}",
+        }
         page.scheme("light")
-        page.size(1200, 780)
-        for name, path in [
-            ("runs", "/"),
-            ("trend", "/trend?suite=support-agent&score=resolved&metric=accuracy"),
-            ("compare", f"/compare?run={runs[11]['key']}&run={runs[13]['key']}"),
-        ]:
-            visit(page, served, path)
-            data = page.ask("Page.captureScreenshot", format="webp", quality=55)["data"]
-            (images / f"view-{name}.webp").write_bytes(base64.b64decode(data))
+        for width in [1280, 1000, 800, 400]:
+            page.size(width, 780)
+            for name, path in [*pages.items(), ("several", pages["compare"] + f"&run={runs[15]['key']}")]:
+                visit(page, served, path)
+                same(page.do("document.documentElement.scrollWidth <= innerWidth"), True, f"{name} of the demo is not wider than {width}")
+        if os.environ.get("BLESS"):
+            take_pictures(page, served, root / "docs" / "images", pages)
     finally:
         process.terminate()
-        process.wait(timeout=30)
+        same(process.wait(timeout=30), 0, "the server of the demo ends well")
+
+
+def take_pictures(page, served, images, pages):
+    images.mkdir(exist_ok=True)
+    page.size(1200, 780)
+    for name, path in pages.items():
+        visit(page, served, path)
+        data = page.ask("Page.captureScreenshot", format="webp", quality=55)["data"]
+        (images / f"view-{name}.webp").write_bytes(base64.b64decode(data))
 
 
 def check_empty(page, calipers, folder):
@@ -438,9 +456,8 @@ def main():
         check_broken(page, served, folder)
         check_login(page, calipers, folder)
         check_empty(page, calipers, folder)
+        check_demo(page, calipers, pathlib.Path(__file__).resolve().parents[2])
         check_quiet(page)
-        if os.environ.get("BLESS"):
-            take_pictures(page, calipers, pathlib.Path(__file__).resolve().parents[2])
     finally:
         served.close()
         browser.close()

@@ -177,6 +177,38 @@ fn a_trend_knows_its_error_and_breaks_where_the_cases_changed() {
 }
 
 #[test]
+fn the_documents_of_the_api_are_those_that_it_describes() {
+    let folder = suite();
+    let served = Served::with_runs(&folder, &["logs"], 3);
+    let keys = keys(&folder);
+    for id in 0..40 {
+        let body = format!("{{\"id\": \"q{id:02}\", \"epoch\": 1, \"rater\": \"Ann\", \"value\": {}}}", id % 2);
+        let path = format!("/api/runs/{}/labels", keys[0]);
+        assert_eq!(served.ask("POST", &path, &[("x-calipers", "1")], &body).status, 200);
+    }
+    let about = served.get("/api/openapi.json").json();
+    let mut tried = Vec::new();
+    for (path, methods) in about["paths"].as_object().expect("paths") {
+        let content = &methods["get"]["responses"]["200"]["content"]["application/json"];
+        let Some(name) = content["schema"]["$ref"].as_str().and_then(|name| name.rsplit('/').next()) else { continue };
+        let question = match path.as_str() {
+            "/api/compare" => format!("?run={}&run={}&run={}", keys[0], keys[1], keys[2]),
+            "/api/trend" => "?suite=nightly".to_owned(),
+            _ => String::new(),
+        };
+        let answer = served.get(&(path.replace("{key}", &keys[0]) + &question));
+        assert_eq!(answer.status, 200, "{path}: {}", answer.body);
+        let validator = jsonschema::options().build(&about["components"]["schemas"][name]).expect("a schema");
+        let wrong: Vec<String> = validator.iter_errors(&answer.json()).map(|error| error.to_string()).collect();
+        assert!(wrong.is_empty(), "{path}: {wrong:?}");
+        assert!(!validator.is_valid(&serde_json::json!({ "nothing": true })), "{name} allows anything");
+        tried.push(name.to_owned());
+    }
+    tried.sort();
+    assert_eq!(tried, ["compare", "history", "judge", "results", "trend"]);
+}
+
+#[test]
 fn a_policy_is_replayed_over_past_runs() {
     let folder = suite();
     folder.write("policy.json", r#"{"pass_criteria": {"overall": "at least 80%"}}"#);

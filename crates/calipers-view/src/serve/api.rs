@@ -204,6 +204,7 @@ pub(super) fn openapi() -> Value {
         schema("results", &calipers::render::results_schema()),
         schema("compare", &calipers::render::compare_schema()),
         schema("trend", &calipers::render::view::trend_schema()),
+        schema("judge", &calipers::render::judge_schema()),
     ]
     .into_iter()
     .collect();
@@ -248,7 +249,7 @@ pub(super) fn openapi() -> Value {
             "/api/runs/{key}": { "get": { "summary": "The metrics of a run, as the command line prints them", "parameters": [key], "responses": answer("results") } },
             "/api/compare": { "get": { "summary": "Runs compared, as the command line prints it", "parameters": compared, "responses": answer("compare") } },
             "/api/trend": { "get": { "summary": "A figure over time", "parameters": trend, "responses": answer("trend") } },
-            "/api/runs/{key}/judge": { "get": { "summary": "The judge beside human labels, as the command line prints it", "parameters": [key], "responses": plain("The report.", "application/json") } },
+            "/api/runs/{key}/judge": { "get": { "summary": "The judge beside human labels, as the command line prints it", "parameters": [key], "responses": answer("judge") } },
             "/api/runs/{key}/labels": {
                 "get": { "summary": "Labels of a run as records that the command line reads", "parameters": [key, text("queue", "all: also labels of answers that were not chosen at random.")], "responses": plain("One record on each line.", "application/jsonl") },
                 "post": { "summary": "Say whether an answer is right", "parameters": [key, change], "requestBody": { "required": true, "content": { "application/json": { "schema": label } } }, "responses": done }
