@@ -338,7 +338,7 @@ fn statistic_sentence(caveat: &StatisticCaveat) -> String {
         }
         StatisticCaveat::NoBound { n, need } => {
             format!(
-                "a two-sided interval needs {need} values to have both ends, and there are {n}; one side alone needs fewer"
+                "a two-sided interval needs {need} samples to have both ends, and there are {n}; one side alone needs fewer"
             )
         }
         StatisticCaveat::FewAttempts { attempts, k } => format!("{attempts} attempts are few for k = {k}"),

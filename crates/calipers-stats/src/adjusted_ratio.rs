@@ -42,6 +42,15 @@ pub fn adjusted_ratio(
     interval_of(|| units.iter().map(|&(y, m)| (y, m, 1.0)), ends, method, confidence)
 }
 
+/// The same for a share of units that each occur so many times.
+pub(crate) fn counted_ratio(
+    units: &[(f64, f64, f64)],
+    method: Method,
+    confidence: Confidence,
+) -> Result<Interval, Undefined> {
+    interval_of(|| units.iter().copied(), (0.0, 1.0), method, confidence)
+}
+
 /// The interval of units that each occur so many times.
 fn interval_of<I: Iterator<Item = (f64, f64, f64)>>(
     units: impl Fn() -> I,

@@ -101,6 +101,8 @@ impl Confidence {
 pub enum Method {
     /// Student's t around the mean of independent values.
     T,
+    /// Student's t, corrected for skewness on the side of doubt.
+    SkewedT,
     /// Student's t after adding a little weight at both ends of [0, 1].
     AdjustedT,
     /// Cluster-robust CR2 error and t with Satterthwaite's degrees of freedom after adding a little weight at both ends.
@@ -157,7 +159,7 @@ pub enum Method {
     Matthews,
     /// Exact intervals of the strata of a double sample, joined.
     DoubleSampling,
-    /// Fieller's interval of a share measured with errors.
+    /// Fieller's interval of a ratio.
     Fieller,
     /// The normal interval after adding one thing to every cell of a table.
     AdjustedNormal,
@@ -169,6 +171,7 @@ impl Method {
     pub fn name(self) -> &'static str {
         match self {
             Self::T => "t",
+            Self::SkewedT => "skewed-t",
             Self::AdjustedT => "adjusted-t",
             Self::AdjustedClusterT => "adjusted-cluster-t",
             Self::ClusterT => "cluster-t",

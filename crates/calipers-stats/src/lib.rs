@@ -44,11 +44,14 @@ pub mod quantile;
 pub mod ratio;
 pub mod recorded_error;
 mod seed;
+pub mod skewed_mean;
+pub mod skewed_ratio;
 pub mod special;
 mod sum;
 pub mod threshold_test;
 pub mod two_sample;
 mod undefined;
+pub mod unit_quantile;
 pub mod weighted;
 
 pub use caveat::StatisticCaveat;

@@ -4,11 +4,8 @@
 //! and never drops out. An infinite value may be anywhere where the answer does not rest on it: the
 //! median of `[1, 2, ∞]` is 2, its 95th percentile does not exist.
 
-use crate::adjusted_ratio::adjusted_ratio;
-use crate::cluster::estimate_clustered;
-use crate::sum::{ExactSum, sum};
+use crate::sum::ExactSum;
 use crate::{AllowedRange, Confidence, Interval, Method, Quantity, Side, StatisticCaveat, Undefined, special};
-use std::collections::BTreeMap;
 
 /// The values of a quantile, collected in any order, by any number of shards.
 ///
@@ -194,82 +191,6 @@ impl SortedValues {
     #[must_use]
     pub fn count_within(&self, limit: f64) -> u64 {
         self.values.partition_point(|&x| x <= limit && x < f64::INFINITY) as u64
-    }
-}
-
-/// The interval of a quantile when values of one cluster go together: latencies of tasks about one document.
-///
-/// The share of values at or below the estimated quantile has a cluster-robust interval with weight at both ends
-/// ([`adjusted_ratio`]); its ends are turned back into quantiles (Woodruff 1952). Without that weight, 95 % intervals of a 95th
-/// percentile of twelve clusters of 25 cover 92 % of the time. A bound is `None` where the share's bound leaves (0, 1). With every
-/// value in a separate cluster use [`SortedValues::order_interval`], which is exact. Undefined for one cluster.
-///
-/// ```
-/// use calipers_stats::{Confidence, quantile::clustered_interval};
-///
-/// // Twenty tasks of three attempts: the tasks differ, their attempts hardly do.
-/// let values: Vec<f64> = (0..60).map(|i| f64::from(i / 3) + 0.01 * f64::from(i % 3)).collect();
-/// let tasks: Vec<u32> = (0..60).map(|i| i / 3).collect();
-/// let median = clustered_interval(&values, &tasks, 0.5, Confidence::two_sided(0.95)?)?;
-/// assert!(median.contains(9.5) && median.width().unwrap() > 8.0);
-/// # Ok::<(), calipers_stats::Undefined>(())
-/// ```
-pub fn clustered_interval(
-    values: &[f64],
-    clusters: &[u32],
-    p: f64,
-    confidence: Confidence,
-) -> Result<Interval, Undefined> {
-    Undefined::check_lengths(Quantity::ValuesAndClusters, values.len(), clusters.len())?;
-    let sorted = SortedValues::new(values.to_vec())?;
-    let quantile = sorted.linear(p)?;
-    let mut sums: BTreeMap<u32, (f64, f64)> = BTreeMap::new();
-    for (cluster, x) in clusters.iter().zip(values) {
-        let (below, size) = sums.entry(*cluster).or_default();
-        *below += f64::from(u8::from(*x <= quantile));
-        *size += 1.0;
-    }
-    let units: Vec<(f64, f64)> = sums.into_values().collect();
-    if units.len() < 2 {
-        return Err(Undefined::TooFew { what: Quantity::Clusters, need: 2, have: units.len() as u64 });
-    }
-    let sides = Confidence::two_sided(1.0 - 2.0 * confidence.tail())?;
-    let share = adjusted_ratio(&units, (0.0, 1.0), Method::AdjustedClusterT, sides)?;
-    let estimate = units.iter().map(|unit| unit.0).sum::<f64>() / values.len() as f64;
-    // The weight draws the share towards the middle, and p is where it is: it reaches as far to either side.
-    let below = share.lower.map_or(0.0, |lower| estimate - lower);
-    let reach = share.upper.map_or(below, |upper| below.max(upper - estimate));
-    let around = Interval { lower: Some(p - reach), upper: Some(p + reach), ..share };
-    Ok(sorted.turn_back(around, 0.0, confidence))
-}
-
-impl SortedValues {
-    /// The same when samples have several attempts each, which go together: CR2 and Satterthwaite's degrees of freedom, around the
-    /// values in order. `values` are the same as they came, and `samples` tells the sample of each.
-    ///
-    /// Undefined for one sample, and when the lists differ in length.
-    pub fn repeated_interval(
-        &self,
-        values: &[f64],
-        samples: &[u32],
-        p: f64,
-        confidence: Confidence,
-    ) -> Result<Interval, Undefined> {
-        Undefined::check_lengths(Quantity::ValuesAndClusters, values.len(), samples.len())?;
-        let quantile = self.linear(p)?;
-        let below: Vec<f64> = values.iter().map(|&x| f64::from(u8::from(x <= quantile))).collect();
-        let share = estimate_clustered(&below, samples)?.interval(confidence)?;
-        Ok(self.turn_back(share, p - sum(&below) / below.len() as f64, confidence))
-    }
-
-    /// From the interval of the share of values at or below a quantile to that of the quantile. It is laid about p itself: the
-    /// share at the estimate differs from it by less than a rank.
-    fn turn_back(&self, share: Interval, centre: f64, confidence: Confidence) -> Interval {
-        let back = |end: Option<f64>| {
-            let end = end? + centre;
-            if end <= 0.0 || end >= 1.0 { None } else { Some(linear(&self.values, end)).filter(|x| x.is_finite()) }
-        };
-        confidence.partial_interval(Method::Woodruff, || back(share.lower), || back(share.upper))
     }
 }
 

@@ -275,6 +275,8 @@ pub enum TestMethod {
     SignFlip,
     /// Gaffke's test of the mean of differences between −1 and 1, for margins.
     BoundedMean,
+    /// Fieller's t of a ratio, corrected for skewness.
+    FiellerT,
     /// Samples resampled in pairs.
     PairedBootstrap,
     /// The bounds of a difference of corrected means.

@@ -12,6 +12,8 @@ use calipers_stats::joined_difference::{BoundedEstimate, JoinedDifference};
 use calipers_stats::matthews::MatthewsTable;
 use calipers_stats::paired::{Difference, PairedDifferences, pair, paired_clustered};
 use calipers_stats::power::{Test, mcnemar_detectable};
+use calipers_stats::skewed_mean::SkewedMean;
+use calipers_stats::skewed_ratio::SkewedRatio;
 use calipers_stats::{Confidence, Interval, Method, Moments, Seed, StatisticCaveat as Statistic, special};
 use indexmap::IndexMap;
 use std::borrow::Cow;
@@ -19,8 +21,8 @@ use std::cell::OnceCell;
 
 /// Up to so many pairs or clusters, all sign patterns are tried.
 const FEW_UNITS: u64 = 20;
-/// Below so many pairs, t leans on differences that are nearly normal.
-const ENOUGH_PAIRS: u64 = 30;
+/// Below so many pairs or clusters, no interval holds for values without a limit if one run is more skewed than the other.
+const PAIRS_NEEDED: u64 = 10;
 /// If fewer clusters differ, and fewer than half of them do, t is too sure: of forty clusters of 1 to 20 samples, of which 2 % are
 /// lost, its 95 % interval covers 90 % of the time, and 63 % if the samples of a cluster are alike.
 const ENOUGH_CHANGED_CLUSTERS: usize = 20;
@@ -32,6 +34,10 @@ const FLIPS: u64 = 9999;
 pub(super) enum SamplingDistribution {
     /// Student's t.
     T(Difference),
+    /// Student's t, corrected for skewness.
+    SkewedMean(SkewedMean),
+    /// Fieller's t of a ratio, of which this is the logarithm.
+    SkewedRatio(Box<SkewedRatio>),
     /// Resamples, ascending.
     Replicates(Vec<f64>),
     /// Bounds of the mean of differences between −1 and 1. At 0, McNemar's exact test where they are −1, 0 and 1.
@@ -52,6 +58,8 @@ impl SamplingDistribution {
         match self {
             Self::T(found) if found.stderr > 0.0 => Some(special::t_cdf((found.mean - null) / found.stderr, found.df)),
             Self::T(_) => None,
+            Self::SkewedMean(mean) => Some(mean.p_below(null)),
+            Self::SkewedRatio(ratio) => Some(ratio.p_below(null.exp())),
             Self::Replicates(sorted) => {
                 let reaching = sorted.len() - sorted.partition_point(|&x| x < null);
                 Some((reaching + 1) as f64 / (sorted.len() + 1) as f64)
@@ -69,6 +77,8 @@ impl SamplingDistribution {
         match self {
             Self::T(found) if found.stderr > 0.0 => Some(special::t_cdf((null - found.mean) / found.stderr, found.df)),
             Self::T(_) => None,
+            Self::SkewedMean(mean) => Some(mean.p_above(null)),
+            Self::SkewedRatio(ratio) => Some(ratio.p_above(null.exp())),
             Self::Replicates(sorted) => {
                 let upto = sorted.partition_point(|&x| x <= null);
                 Some((upto + 1) as f64 / (sorted.len() + 1) as f64)
@@ -166,6 +176,17 @@ impl ChangeEstimate {
                 let quantile = |p: f64| special::t_quantile(p, found.df);
                 Some((quantile(1.0 - test.tail()) + quantile(power)) * found.stderr)
             }
+            // The bound of a change that is just found lies at no change. The farther bound counts, for rises and drops.
+            (Some(distribution), _, Some(found)) => {
+                let confidence = Confidence::two_sided(1.0 - alpha).ok()?;
+                let (estimate, interval) = match distribution {
+                    SamplingDistribution::SkewedMean(mean) => (found.mean, mean.interval(confidence)),
+                    SamplingDistribution::SkewedRatio(ratio) => (ratio.estimate().ln(), ratio.log_interval(confidence)),
+                    _ => return None,
+                };
+                let reach = (estimate - interval.lower?).max(interval.upper? - estimate);
+                Some(reach + special::t_quantile(power, found.df) * found.stderr)
+            }
             _ => None,
         }
     }
@@ -184,6 +205,21 @@ impl ChangeEstimate {
         figure.caveats.clone_from(&self.caveats);
         figure.details.clone_from(&self.details);
         figure
+    }
+
+    /// With a p-value and an interval that say the same. Bounds that jump from value to value need not be nested, so that the
+    /// p-value may belong to another level; what claims less counts.
+    pub(super) fn settle(mut self, confidence: Confidence) -> Self {
+        let alpha = 2.0 * confidence.tail();
+        if let (Some((p, _)), Some(interval)) = (&mut self.p, &mut self.interval) {
+            if interval.contains(0.0) {
+                *p = p.max(alpha.next_up());
+            } else if *p > alpha {
+                interval.lower = interval.lower.map(|lower| lower.min(0.0));
+                interval.upper = interval.upper.map(|upper| upper.max(0.0));
+            }
+        }
+        self
     }
 
     /// With t around the estimate.
@@ -336,9 +372,9 @@ impl<'v> PairedValues<'v> {
 ///
 /// Pairs of 0 and 1 without clusters are tested by McNemar's exact test, and their interval and their margins are those of the
 /// same test against other values. If a margin is to be kept (`has_margin`), so are all values between 0 and 1: t would claim too
-/// often that a loss is small. So are they if samples are clustered and few clusters differ, because an error that is estimated
-/// from a few clusters is too small if most others could have differed too. Everything else has t: around the plain error, or around the cluster-robust one (CR2,
-/// Satterthwaite). Pairs that all changed by the same amount have no t, and are tested by flipping signs.
+/// often that a loss is small. So are they if there are fewer than ten pairs, or if samples are clustered and few clusters differ, because an error that is estimated
+/// from a few clusters is too small if most others could have differed too. Everything else has t: corrected for
+/// skewness, or around the cluster-robust error (CR2, Satterthwaite). Pairs that all changed by the same amount have no t, and are tested by flipping signs.
 pub(super) fn estimate_mean_difference(
     values: &PairedValues<'_>,
     confidence: Confidence,
@@ -362,11 +398,8 @@ pub(super) fn estimate_mean_difference(
     }
     let mut found = estimate_spread(found, values, confidence, seed);
     let are_counts = values.clusters.is_none() && found.discordance.is_some();
-    if are_counts || values.is_unit() && (has_margin || values.has_rare_changes()) {
+    if are_counts || values.is_unit() && (has_margin || values.has_rare_changes() || n < PAIRS_NEEDED) {
         decide_by_bounds(&mut found, values, confidence);
-    }
-    if values.clusters.is_none() && found.discordance.is_none() && n < ENOUGH_PAIRS {
-        found.caveats.push(Statistic::SmallSample { n, need: ENOUGH_PAIRS }.into());
     }
     found
 }
@@ -410,7 +443,10 @@ fn estimate_spread(
         found.permutation_p = values.sign_flip(seed);
     }
     match difference {
-        Ok(difference) if difference.stderr > 0.0 => found.with_t(difference, confidence),
+        Ok(difference) if difference.stderr > 0.0 => {
+            let found = found.with_t(difference, confidence);
+            if values.clusters.is_none() { correct_for_skewness(found, values, confidence) } else { found }
+        }
         Ok(_) => {
             found.caveats.push(Statistic::NoSpread { n: found.n }.into());
             found.p = values.sign_flip(seed).map(|p| (p, TestMethod::SignFlip));
@@ -421,6 +457,24 @@ fn estimate_spread(
             found
         }
     }
+}
+
+/// The p-value, the interval and every margin by t that is corrected for skewness.
+fn correct_for_skewness(
+    mut found: ChangeEstimate,
+    values: &PairedValues<'_>,
+    confidence: Confidence,
+) -> ChangeEstimate {
+    let Ok(mean) = SkewedMean::new(&values.differences()) else { return found };
+    found.interval = Some(mean.interval(confidence)).filter(|interval| interval.lower.is_some());
+    if !values.is_unit() && found.n < PAIRS_NEEDED {
+        found.interval = None;
+        found.caveats.push(Statistic::SmallSample { n: found.n, need: PAIRS_NEEDED }.into());
+    }
+    let distribution = SamplingDistribution::SkewedMean(mean);
+    found.p = distribution.p().map(|p| (p, TestMethod::PairedT));
+    found.distribution = Some(distribution);
+    found
 }
 
 /// One test for the p-value, the interval and every margin.
@@ -435,12 +489,14 @@ fn decide_by_bounds(found: &mut ChangeEstimate, values: &PairedValues<'_>, confi
     found.distribution = Some(distribution);
 }
 
-/// An estimate from how far each sample moves it: t of the sum of what samples add.
+/// A ratio of two sums, of which each unit adds one term to both.
 ///
-/// `moved` holds the estimate plus n times each sample's influence, so that its mean is the estimate.
-pub(super) fn estimate_by_influence(
+/// `moved` holds, on the scale of logarithms, the estimate plus n times each sample's influence: its mean is the estimate, and its
+/// error the one that is reported. The test, the margins and the interval are Fieller's.
+pub(super) fn estimate_paired_ratio(
     mut found: ChangeEstimate,
     moved: Vec<f64>,
+    units: &[(f64, f64)],
     clusters: Option<Vec<u32>>,
     confidence: Confidence,
     seed: Seed,
@@ -451,21 +507,31 @@ pub(super) fn estimate_by_influence(
     }
     let nothing = vec![0.0; moved.len()];
     let values = PairedValues::new(moved, nothing, clusters);
-    let pairs = values.pairs();
-    if pairs.is_identical() {
+    if values.pairs().is_identical() {
         found.p = Some((1.0, TestMethod::NoDifference));
         found.caveats.push(Statistic::NoSpread { n: found.n }.into());
         return found;
     }
-    if values.clusters.is_none() && found.n < ENOUGH_PAIRS {
-        found.caveats.push(Statistic::SmallSample { n: found.n, need: ENOUGH_PAIRS }.into());
-    }
     let mut found = estimate_spread(found, &values, confidence, seed);
     // Influences are no pairs whose signs could be flipped.
     found.permutation_p = None;
-    if found.distribution.is_none() {
-        found.p = None;
-        found.why.get_or_insert(Incomparable::NoSpread);
+    (found.interval, found.distribution, found.p) = (None, None, None);
+    let (y, x): (Vec<f64>, Vec<f64>) = units.iter().copied().unzip();
+    match SkewedRatio::new(&y, &x) {
+        Ok(ratio) => {
+            let have = units.len() as u64;
+            let too_few = Caveat::from(Statistic::SmallSample { n: have, need: PAIRS_NEEDED });
+            if have < PAIRS_NEEDED && !found.caveats.contains(&too_few) {
+                found.caveats.push(too_few);
+            } else if have >= PAIRS_NEEDED {
+                found.interval = Some(ratio.log_interval(confidence));
+            }
+            let distribution = SamplingDistribution::SkewedRatio(Box::new(ratio));
+            found.p = distribution.p().map(|p| (p, TestMethod::FiellerT));
+            found.distribution = Some(distribution);
+        }
+        Err(calipers_stats::Undefined::NoSpread { .. }) => found.why = Some(Incomparable::NoSpread),
+        Err(why) => found.why = Some(Incomparable::Statistic(why)),
     }
     found
 }
@@ -505,7 +571,7 @@ pub(super) fn estimate_joined<E: BoundedEstimate>(
     let distribution = distribution(difference);
     found.p = distribution.p().map(|p| (p, TestMethod::JoinedBounds));
     found.distribution = Some(distribution);
-    found
+    found.settle(confidence)
 }
 
 /// The same change with the error of the attempts alone.
@@ -548,6 +614,9 @@ mod tests {
         let replicates = SamplingDistribution::Replicates(vec![-1.0, 0.0, 1.0, 2.0]);
         check(&replicates, 1.5, 2.0 / 5.0, 4.0 / 5.0);
         check(&replicates, 0.0, 4.0 / 5.0, 3.0 / 5.0);
+        // Symmetric values against constant ones: t = 2 √(1/3) with 2 degrees of freedom; R 4.3, pt(-1.154701, 2) = 0.1837722.
+        let ratio = SkewedRatio::new(&[3.0, 5.0, 4.0], &[4.0 - 2.0 / 3.0f64.sqrt(); 3]).unwrap();
+        check(&SamplingDistribution::SkewedRatio(Box::new(ratio)), 0.0, 1.0 - 0.183_772_2, 0.183_772_2);
         let identical = SamplingDistribution::Bounded(BoundedRatio::mean(&[0.0; 59], -1.0, 1.0).unwrap());
         check(&identical, 0.06, 0.94f64.powi(59), 1.0);
         check(&identical, -0.06, 1.0, 0.94f64.powi(59));
@@ -578,10 +647,11 @@ mod tests {
             estimate_mean_difference(&values, Confidence::two_sided(0.95).unwrap(), Seed(1), false)
         };
         type Case<'v> = (&'v [f64], &'v [f64], Option<TestMethod>, Option<Incomparable>);
-        let cases: [Case<'_>; 6] = [
+        let cases: [Case<'_>; 7] = [
             (&[1.0, 0.0, 1.0], &[0.0, 0.0, 1.0], Some(TestMethod::McNemarExact), None),
-            (&[0.1, 0.5, 0.9], &[0.2, 0.2, 0.4], Some(TestMethod::PairedT), None),
-            (&[0.5, 0.75, 1.0], &[0.25, 0.5, 0.75], Some(TestMethod::SignFlip), None),
+            (&[0.1, 0.5, 0.9], &[0.2, 0.2, 0.4], Some(TestMethod::BoundedMean), None),
+            (&[1.1, 0.5, 0.9], &[0.2, 0.2, 0.4], Some(TestMethod::PairedT), None),
+            (&[1.5, 1.75, 2.0], &[1.25, 1.5, 1.75], Some(TestMethod::SignFlip), None),
             (&[0.5, 0.75], &[0.5, 0.75], Some(TestMethod::NoDifference), None),
             (&[1.0], &[0.0], None, Some(Incomparable::OnePair)),
             (&[], &[], None, Some(Incomparable::NoSharedValue { runs: 2 })),

@@ -16,7 +16,7 @@ use crate::{
 use calipers_stats::adjusted_ratio::cr2;
 use calipers_stats::corrected_units::{CorrectedThing, CorrectedUnits, Joining};
 use calipers_stats::matthews::{MatthewsTable, TableTerm};
-use calipers_stats::quantile::clustered_interval;
+use calipers_stats::unit_quantile::UnitQuantile;
 use calipers_stats::{Confidence, ExactSum, Interval, Moments, StatisticCaveat, Undefined as NoStatistic};
 use hashbrown::HashMap;
 use std::sync::Arc;
@@ -477,7 +477,7 @@ impl ClusterState {
             Some(Kind::Quantile { p, values }) => {
                 let codes: Vec<u32> = values.iter().map(|(place, _)| self.root(*place)).collect();
                 let values: Vec<f64> = values.into_iter().map(|(_, x)| x).collect();
-                clustered_interval(&values, &codes, p, confidence)
+                Ok(UnitQuantile::new(&values, &codes, p)?.interval(confidence)?.interval)
             }
         }
     }

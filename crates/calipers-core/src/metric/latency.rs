@@ -19,7 +19,7 @@ const fn about(name: &'static str, summary: &'static str, formula: &'static str,
                    undefined.",
         formula,
         interval: "From order statistics, exact for every distribution; if samples have several attempts, a \
-                   cluster-robust one (Woodruff 1952). With few values, a bound may not exist; the report says so.",
+                   cluster-robust one (Francisco and Fuller 1991). With few values, a bound may not exist; the report says so.",
         example,
         unit: Unit::Milliseconds,
         range: "≥ 0 ms",

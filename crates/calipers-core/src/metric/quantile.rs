@@ -9,6 +9,7 @@ use crate::{
     damaged,
 };
 use calipers_stats::quantile::SortedValues;
+use calipers_stats::unit_quantile::UnitQuantile;
 
 const QUANTILE: About = About {
     name: "quantile",
@@ -18,7 +19,7 @@ const QUANTILE: About = About {
     misleads: "With few values: the 95th percentile of ten values is below the true one three times in four.",
     formula: "Linear between order statistics (type 7 of Hyndman and Fan 1996).",
     interval: "From order statistics, exact for every distribution; if samples have several attempts, a \
-               cluster-robust one (Woodruff 1952). With few values, a bound may not exist; the report says so.",
+               cluster-robust one (Francisco and Fuller 1991). With few values, a bound may not exist; the report says so.",
     example: "calipers score results.jsonl -m 'quantile(\"tokens_used\", 0.9)'",
     unit: Unit::Plain,
     range: "that of the field",
@@ -195,16 +196,18 @@ impl Measure for Quantile {
         if let (Err(_), Some(why)) = (&figure.value, self.ran_out(&sorted)) {
             figure.value = Err(why);
         }
-        if let Ok(exact) = sorted.order_interval(self.p, context.confidence) {
-            figure.interval = Some(exact.interval);
-            figure.caveats.extend(exact.caveat.map(Caveat::from));
+        let interval = if repeated {
+            // Attempts of one sample go together; order statistics would take them for independent.
+            UnitQuantile::new(&state.values, &state.sample, self.p)
+                .and_then(|quantile| quantile.interval(context.confidence))
+        } else {
+            sorted.order_interval(self.p, context.confidence)
+        };
+        if let Ok(found) = interval {
+            figure.interval = Some(found.interval);
+            figure.caveats.extend(found.caveat.map(Caveat::from));
         }
         figure.caveats.extend(in_seconds);
-        // Attempts of one sample go together; the exact interval would take them for independent.
-        if repeated {
-            let interval = sorted.repeated_interval(&state.values, &state.sample, self.p, context.confidence);
-            return Ok(figure.with_interval(interval.ok()).into());
-        }
         Ok(figure.into())
     }
 

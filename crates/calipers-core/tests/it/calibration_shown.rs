@@ -90,11 +90,18 @@ const GRADES: [Law; 9] = [
     ("exponential, cut at 1", 0.245_421_090_277_816_44, |d| (d.exponential() / 4.0).min(1.0)),
 ];
 
-const OPEN: [Law; 4] = [
+const OPEN: [Law; 9] = [
     ("normal", 0.0, Draws::normal),
     ("ratings 1 to 5", 3.0, |d| 1.0 + d.below(5) as f64),
     ("exponential", 1.0, Draws::exponential),
     ("lognormal, σ = 0.5", 1.133_148_453_066_826_4, |d| (0.5 * d.normal()).exp()),
+    ("lognormal, σ = 1", 1.648_721_270_700_128_2, |d| d.normal().exp()),
+    ("80 to 100, one in 50 is 0", 88.2, |d| if d.unit() < 0.02 { 0.0 } else { 80.0 + 20.0 * d.unit() }),
+    ("9 and 10, one in 30 is 1", 29.0 * 9.5 / 30.0 + 1.0 / 30.0, |d| {
+        if d.unit() < 1.0 / 30.0 { 1.0 } else { 9.0 + d.coin(0.5) }
+    }),
+    ("4 and 5, one in 20 is 1", 0.95 * 4.5 + 0.05, |d| if d.unit() < 0.05 { 1.0 } else { 4.0 + d.coin(0.5) }),
+    ("two humps at 20 and 90", 69.0, |d| if d.unit() < 0.3 { 20.0 } else { 90.0 } + 2.0 * d.normal()),
 ];
 
 const COSTS: [Law; 6] = [
@@ -116,6 +123,7 @@ fn shown_intervals_cover() {
     clusters(&mut rows);
     fields(&mut rows);
     strangers(&mut rows);
+    attempts(&mut rows);
     publish(&rows);
 }
 
@@ -366,6 +374,49 @@ fn strangers(rows: &mut Vec<Row>) {
             let name = format!("positive 0.05, n = {n}");
             Design { figure, name, plan: plan(metric), truth, draw: &rare }.run(rows);
         }
+    }
+}
+
+/// Quantiles of times of several attempts, which are alike by sample, and of samples of which some are slow.
+fn attempts(rows: &mut Vec<Row>) {
+    for (n, k) in [(20, 10), (30, 5), (60, 3), (100, 3), (100, 10), (300, 3), (40, 0), (150, 0)] {
+        for correlation in [0.0f64, 0.3, 0.7, 0.95] {
+            let draw = |draws: &mut Draws| {
+                let mut samples = Samples::new();
+                for id in 0..n {
+                    let own = draws.normal();
+                    for _ in 0..if k == 0 { 1 + id % 10 } else { k } {
+                        let x = correlation.sqrt() * own + (1.0 - correlation).sqrt() * draws.normal();
+                        samples.push(id).field("latency_ms", 1000.0 * x.exp());
+                    }
+                }
+                samples
+            };
+            let each = if k == 0 { "1 to 10".to_owned() } else { k.to_string() };
+            for (figure, metric, truth) in [
+                ("latency_p50", latency_p50(), 1000.0),
+                ("latency_p95", latency_p95(), 1000.0 * normal_quantile(0.95).exp()),
+            ] {
+                let name = format!("{n} × {each} attempts, correlation {correlation}");
+                Design { figure, name, plan: plan(metric), truth, draw: &draw }.run(rows);
+            }
+        }
+        let slow = |draws: &mut Draws| {
+            let mut samples = Samples::new();
+            for id in 0..n {
+                let is_slow = draws.unit() < 0.06;
+                for _ in 0..if k == 0 { 1 + id % 10 } else { k } {
+                    let more = if is_slow && draws.unit() < 0.8 { 10_000.0 } else { 0.0 };
+                    samples.push(id).field("latency_ms", more + 1000.0 * draws.unit());
+                }
+            }
+            samples
+        };
+        // One attempt in 21 is slow, so that the 95th percentile lies just below the gap.
+        let truth = 1000.0 * 0.95 / 0.952;
+        let each = if k == 0 { "1 to 10".to_owned() } else { k.to_string() };
+        let name = format!("{n} × {each} attempts, one sample in 17 is slow");
+        Design { figure: "latency_p95", name, plan: plan(latency_p95()), truth, draw: &slow }.run(rows);
     }
 }
 

@@ -194,6 +194,7 @@ pub(crate) fn test_method(method: TestMethod) -> &'static str {
         TestMethod::SignFlip => "sign-flip permutation test",
         TestMethod::BoundedMean => "Gaffke's test of differences within their bounds",
         TestMethod::PairedBootstrap => "paired bootstrap",
+        TestMethod::FiellerT => "Fieller's t test, corrected for skewness",
         TestMethod::JoinedBounds => "bounds of both figures, joined",
         TestMethod::CorrectedDifference => "bounds of both corrected rates, joined",
         TestMethod::NoDifference => "no sample differs",

@@ -1,0 +1,169 @@
+//! The mean of values that nothing limits and that may be skewed: differences of scores between two runs.
+//!
+//! Differences of runs that behave alike are symmetric, and Student's t errs less often than it claims for symmetric values with long
+//! tails (Benjamini 1983). If a change affects few samples, or some more than others, they are skewed, and t is too bold: if one
+//! sample in twenty loses 0.7, its 95 % interval of a hundred differences covers 89 % of the time. Hall's monotone cubic (1992)
+//! corrects t for the skewness. Three things keep it honest for few values:
+//! - Twice the skewness that was seen is assumed: so few values show about half of it.
+//! - The correction moves both bounds to one side, and a sample may look more skewed than it is; a bound is the outer one of both.
+//! - t is multiplied by √((n − 2)/n), since so few values also hide how far they spread: 11 % wider at n = 10, 3 % at n = 30.
+
+use crate::special::{t_cdf, t_quantile};
+use crate::sum::sum_of;
+use crate::{Confidence, Interval, Method, Moments, Quantity, Undefined};
+
+/// How much of the skewness that was seen is assumed.
+const SKEWNESS_SEEN: f64 = 2.0;
+
+/// Student's t of n values, corrected on the side of doubt. `skewness` is that of the sample, positive if the long tail is on the
+/// side of the evidence.
+pub(crate) fn doubtful_t(t: f64, skewness: f64, n: f64) -> f64 {
+    let g = SKEWNESS_SEEN * skewness / n.sqrt();
+    let corrected = t + g * (t * t / 3.0 + 1.0 / 6.0) + g * g * t.powi(3) / 27.0;
+    t.min(corrected) * ((n - 2.0) / n).sqrt()
+}
+
+/// The mean of independent values, with their error and skewness.
+///
+/// ```
+/// use calipers_stats::{Confidence, skewed_mean::SkewedMean};
+///
+/// // Two of twenty samples lost much, the others nothing.
+/// let mut differences = vec![0.0; 18];
+/// differences.extend([-0.8, -0.9]);
+/// let interval = SkewedMean::new(&differences)?.interval(Confidence::two_sided(0.95)?);
+/// assert!(interval.lower.unwrap() < -0.25 && interval.upper.unwrap() > 0.04);
+/// # Ok::<(), calipers_stats::Undefined>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SkewedMean {
+    n: f64,
+    mean: f64,
+    stderr: f64,
+    skewness: f64,
+}
+
+impl SkewedMean {
+    /// Undefined below two values, for one that is not finite, and for values that are all alike.
+    pub fn new(values: &[f64]) -> Result<Self, Undefined> {
+        let moments = Moments::from_slice(values);
+        let (mean, stderr) = (moments.mean()?, moments.stderr()?);
+        let n = values.len() as f64;
+        let deviation = stderr * n.sqrt();
+        if deviation <= 0.0 {
+            return Err(Undefined::NoSpread { what: Quantity::Values });
+        }
+        let skewness = sum_of(values.iter().map(|x| ((x - mean) / deviation).powi(3))) / n;
+        Ok(Self { n, mean, stderr, skewness: Undefined::check_finite(skewness)? })
+    }
+
+    fn p(&self, null: f64, side: f64) -> f64 {
+        let t = side * (self.mean - null) / self.stderr;
+        t_cdf(-doubtful_t(t, side * self.skewness, self.n), self.n - 1.0)
+    }
+
+    /// The p-value of "the mean is `null` or less".
+    #[must_use]
+    pub fn p_above(&self, null: f64) -> f64 {
+        self.p(null, 1.0)
+    }
+
+    /// The p-value of "the mean is `null` or more".
+    #[must_use]
+    pub fn p_below(&self, null: f64) -> f64 {
+        self.p(null, -1.0)
+    }
+
+    /// The interval: all means that the same test does not rule out. Without ends for two values.
+    #[must_use]
+    pub fn interval(&self, confidence: Confidence) -> Interval {
+        let critical = t_quantile(1.0 - confidence.tail(), self.n - 1.0) / ((self.n - 2.0) / self.n).sqrt();
+        let reach = |side: f64| {
+            // Hall's cubic is ((1 + g t/3)³ − 1)/g + g/6.
+            let g = SKEWNESS_SEEN * side * self.skewness / self.n.sqrt();
+            let corrected =
+                if g.abs() < 1e-9 { critical } else { 3.0 / g * ((1.0 + g * (critical - g / 6.0)).cbrt() - 1.0) };
+            Some(critical.max(corrected) * self.stderr).filter(|reach| reach.is_finite())
+        };
+        let (lower, upper) = (|| Some(self.mean - reach(1.0)?), || Some(self.mean + reach(-1.0)?));
+        confidence.partial_interval(Method::SkewedT, lower, upper)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::special::normal_quantile;
+    use calipers_testing::simulation::Draws;
+    use proptest::prelude::*;
+
+    fn level() -> Confidence {
+        Confidence::two_sided(0.95).unwrap()
+    }
+
+    #[test]
+    fn symmetric_values_have_t_that_is_a_little_wider() {
+        let values = [-2.0, -1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 2.0];
+        let (ours, plain) = (SkewedMean::new(&values).unwrap(), Moments::from_slice(&values));
+        let (ours, plain) = (ours.interval(level()), plain.t_interval(level()).unwrap());
+        let wider = (8.0f64 / 6.0).sqrt();
+        assert!((ours.upper.unwrap() / plain.upper.unwrap() - wider).abs() < 1e-9, "{ours:?} {plain:?}");
+        assert!((ours.lower.unwrap() / plain.lower.unwrap() - wider).abs() < 1e-9, "{ours:?} {plain:?}");
+    }
+
+    #[test]
+    fn what_has_no_spread_says_so() {
+        assert!(matches!(SkewedMean::new(&[0.5]), Err(Undefined::TooFew { .. })));
+        assert!(matches!(SkewedMean::new(&[0.5, 0.5]), Err(Undefined::NoSpread { .. })));
+        assert!(SkewedMean::new(&[0.5, f64::INFINITY]).is_err());
+        let two = SkewedMean::new(&[0.0, 1.0]).unwrap().interval(level());
+        assert_eq!((two.lower, two.upper), (None, None));
+    }
+
+    /// Rare losses and exponential differences, for which plain t covers 89 and 90 %.
+    #[test]
+    fn intervals_of_skewed_differences_cover() {
+        type Law = fn(&mut Draws) -> f64;
+        let laws: [(usize, f64, Law); 3] = [
+            (100, -0.035, |draws| if draws.unit() < 0.05 { -0.7 } else { 0.0 }),
+            (10, 0.0, |draws| draws.exponential() - 1.0),
+            (30, 0.0, Draws::normal),
+        ];
+        for (n, truth, law) in laws {
+            let mut draws = Draws::new(21, normal_quantile);
+            let covered = (0..1000).filter(|_| {
+                let values: Vec<f64> = (0..n).map(|_| law(&mut draws)).collect();
+                SkewedMean::new(&values).is_ok_and(|mean| mean.interval(level()).contains(truth))
+            });
+            let covered = covered.count();
+            assert!(covered >= 935, "{n}: {covered} of 1000");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn p_and_interval_agree(values in prop::collection::vec(-1e3f64..1e3, 3..40), null in -500.0f64..500.0) {
+            let mean = SkewedMean::new(&values).unwrap();
+            let interval = mean.interval(level());
+            prop_assume!([interval.lower, interval.upper].iter().flatten().all(|end| (end - null).abs() > 1e-6));
+            let p = mean.p_above(null).min(mean.p_below(null));
+            prop_assert_eq!(p > 0.025, interval.contains(null), "{} {:?} {}", p, interval, null);
+        }
+
+        #[test]
+        fn order_changes_no_bit(values in prop::collection::vec(-1e3f64..1e3, 3..40), turn in 0usize..40) {
+            let mut moved = values.clone();
+            moved.rotate_left(turn % values.len());
+            prop_assert_eq!(SkewedMean::new(&values), SkewedMean::new(&moved));
+        }
+
+        #[test]
+        fn mirrored_values_have_the_mirrored_interval(values in prop::collection::vec(-1e3f64..1e3, 3..40)) {
+            let mirrored: Vec<f64> = values.iter().map(|x| -x).collect();
+            let of = |values: &[f64]| SkewedMean::new(values).unwrap().interval(level());
+            let (one, other) = (of(&values), of(&mirrored));
+            prop_assert!((one.lower.unwrap() + other.upper.unwrap()).abs() < 1e-6);
+            prop_assert!((one.upper.unwrap() + other.lower.unwrap()).abs() < 1e-6);
+        }
+    }
+}
