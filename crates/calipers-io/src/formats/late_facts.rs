@@ -106,7 +106,7 @@ impl LateFacts {
                 // Most records are flat.
                 if line.len() > 1 && memchr::memchr(b'{', &line[1..]).is_some() {
                     self.search_record(line).ok()?;
-                } else if !line.is_empty() && !(line.starts_with(b"{") && line.ends_with(b"}")) {
+                } else if !(line.is_empty() || line.starts_with(b"{") && line.ends_with(b"}")) {
                     return None;
                 }
             }
