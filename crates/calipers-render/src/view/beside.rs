@@ -22,13 +22,13 @@ pub struct BesideView {
 }
 
 /// One side.
-pub(super) struct Side<'a> {
+pub(super) struct AttemptSide<'a> {
     pub(super) run: &'a HistoryRun,
     pub(super) epoch: u32,
     pub(super) attempt: &'a AttemptView,
 }
 
-impl Side<'_> {
+impl AttemptSide<'_> {
     /// What was said, and at the end what was answered.
     fn messages(&self) -> Vec<ViewMessage> {
         let answer = self.attempt.output.iter();
@@ -42,10 +42,10 @@ impl Side<'_> {
 }
 
 /// Both sides, the one that is looked at first.
-pub(super) fn beside_part(id: &str, ours: &Side<'_>, theirs: &Side<'_>) -> Markup {
+pub(super) fn beside_part(id: &str, ours: &AttemptSide<'_>, theirs: &AttemptSide<'_>) -> Markup {
     let sides = [ours.messages(), theirs.messages()];
     let steps = steps(&sides[0], &sides[1]);
-    let differing = steps.iter().filter(|step| matches!(step, Step::Differ(..))).count();
+    let differing = steps.iter().filter(|step| matches!(step, ConversationStep::Differ(..))).count();
     html! {
         div.conversation-top { h2 { "Beside another attempt" } }
         div.pair {
@@ -56,11 +56,11 @@ pub(super) fn beside_part(id: &str, ours: &Side<'_>, theirs: &Side<'_>) -> Marku
         @if differing == 0 { p.quiet.found { "All messages are the same." } }
         @for step in &steps {
             @match step {
-                Step::Same(messages) => details.same {
+                ConversationStep::Same(messages) => details.same {
                     summary { (pluralize(messages.len(), "message")) @if messages.len() == 1 { " is" } @else { " are" } " the same" }
                     @for message in messages { div.message.(message.role) { p.label { (message.role) } (long_text(&message.text)) (calls(message)) } }
                 },
-                Step::Differ(left, right) => div.pair {
+                ConversationStep::Differ(left, right) => div.pair {
                     (differing_message(*left, *right, ours))
                     (differing_message(*right, *left, theirs))
                 },
@@ -69,7 +69,7 @@ pub(super) fn beside_part(id: &str, ours: &Side<'_>, theirs: &Side<'_>) -> Marku
     }
 }
 
-fn differing_message(message: Option<&ViewMessage>, other: Option<&ViewMessage>, side: &Side<'_>) -> Markup {
+fn differing_message(message: Option<&ViewMessage>, other: Option<&ViewMessage>, side: &AttemptSide<'_>) -> Markup {
     let Some(message) = message else {
         return html! { div.message { p.label { (side.title()) } p.quiet { "says nothing here" } } };
     };
@@ -111,7 +111,7 @@ fn differing_part(text: &str, other: &str) -> (usize, usize) {
 
 /// A part of two conversations.
 #[derive(Debug, PartialEq, Eq)]
-enum Step<'a> {
+enum ConversationStep<'a> {
     /// Messages that both have.
     Same(Vec<&'a ViewMessage>),
     /// What one has in place of what the other has, or of nothing.
@@ -120,7 +120,7 @@ enum Step<'a> {
 
 /// Both conversations in parts. Messages that are the same are those of the longest common subsequence; conversations have few enough
 /// messages on a page for the plain table of it.
-fn steps<'a>(ours: &'a [ViewMessage], theirs: &'a [ViewMessage]) -> Vec<Step<'a>> {
+fn steps<'a>(ours: &'a [ViewMessage], theirs: &'a [ViewMessage]) -> Vec<ConversationStep<'a>> {
     let mut longest = vec![vec![0u32; theirs.len() + 1]; ours.len() + 1];
     for i in (0..ours.len()).rev() {
         for j in (0..theirs.len()).rev() {
@@ -135,8 +135,8 @@ fn steps<'a>(ours: &'a [ViewMessage], theirs: &'a [ViewMessage]) -> Vec<Step<'a>
         if i < ours.len() && j < theirs.len() && ours[i] == theirs[j] {
             pair_up(&mut left, &mut right, &mut steps);
             match steps.last_mut() {
-                Some(Step::Same(messages)) => messages.push(&ours[i]),
-                _ => steps.push(Step::Same(vec![&ours[i]])),
+                Some(ConversationStep::Same(messages)) => messages.push(&ours[i]),
+                _ => steps.push(ConversationStep::Same(vec![&ours[i]])),
             }
             (i, j) = (i + 1, j + 1);
         } else if j == theirs.len() || (i < ours.len() && longest[i + 1][j] >= longest[i][j + 1]) {
@@ -152,14 +152,18 @@ fn steps<'a>(ours: &'a [ViewMessage], theirs: &'a [ViewMessage]) -> Vec<Step<'a>
 }
 
 /// Messages between two that are the same: those of one speaker stand beside each other, in their order.
-fn pair_up<'a>(left: &mut Vec<&'a ViewMessage>, right: &mut Vec<&'a ViewMessage>, steps: &mut Vec<Step<'a>>) {
+fn pair_up<'a>(
+    left: &mut Vec<&'a ViewMessage>,
+    right: &mut Vec<&'a ViewMessage>,
+    steps: &mut Vec<ConversationStep<'a>>,
+) {
     let (mut ours, mut theirs) = (left.drain(..).peekable(), right.drain(..).peekable());
     loop {
         let step = match (ours.peek(), theirs.peek()) {
             (None, None) => return,
-            (Some(one), Some(other)) if one.role == other.role => Step::Differ(ours.next(), theirs.next()),
-            (Some(_), _) => Step::Differ(ours.next(), None),
-            (None, Some(_)) => Step::Differ(None, theirs.next()),
+            (Some(one), Some(other)) if one.role == other.role => ConversationStep::Differ(ours.next(), theirs.next()),
+            (Some(_), _) => ConversationStep::Differ(ours.next(), None),
+            (None, Some(_)) => ConversationStep::Differ(None, theirs.next()),
         };
         steps.push(step);
     }
@@ -169,23 +173,23 @@ fn pair_up<'a>(left: &mut Vec<&'a ViewMessage>, right: &mut Vec<&'a ViewMessage>
 mod tests {
     use super::*;
 
-    fn messages(words: &[(&'static str, &str)]) -> Vec<ViewMessage> {
+    fn speak(words: &[(&'static str, &str)]) -> Vec<ViewMessage> {
         words.iter().map(|(role, text)| ViewMessage { role, text: (*text).to_owned(), calls: Vec::new() }).collect()
     }
 
     #[test]
     fn what_is_the_same_is_one_part_and_what_differs_stands_beside_its_like() {
-        let ours = messages(&[("user", "a"), ("assistant", "b"), ("tool", "c"), ("assistant", "d")]);
-        let theirs = messages(&[("user", "a"), ("assistant", "x"), ("assistant", "d"), ("user", "e")]);
+        let ours = speak(&[("user", "a"), ("assistant", "b"), ("tool", "c"), ("assistant", "d")]);
+        let theirs = speak(&[("user", "a"), ("assistant", "x"), ("assistant", "d"), ("user", "e")]);
         let want = vec![
-            Step::Same(vec![&ours[0]]),
-            Step::Differ(Some(&ours[1]), Some(&theirs[1])),
-            Step::Differ(Some(&ours[2]), None),
-            Step::Same(vec![&ours[3]]),
-            Step::Differ(None, Some(&theirs[3])),
+            ConversationStep::Same(vec![&ours[0]]),
+            ConversationStep::Differ(Some(&ours[1]), Some(&theirs[1])),
+            ConversationStep::Differ(Some(&ours[2]), None),
+            ConversationStep::Same(vec![&ours[3]]),
+            ConversationStep::Differ(None, Some(&theirs[3])),
         ];
         assert_eq!(steps(&ours, &theirs), want);
-        assert_eq!(steps(&ours, &ours), vec![Step::Same(ours.iter().collect())]);
+        assert_eq!(steps(&ours, &ours), vec![ConversationStep::Same(ours.iter().collect())]);
         assert_eq!(steps(&[], &[]), vec![]);
     }
 

@@ -1,6 +1,6 @@
 //! Labelling: one answer at a time, without what the judge said; and how far the judge can be trusted by the labels.
 
-use super::sample::{conversation_part, said};
+use super::sample::{conversation_part, list_texts};
 use super::{AttemptView, Delivery, Section, address, layout, run_address, said_in_lines, short_name};
 use crate::history::HistoryRun;
 use crate::judge::judge_text;
@@ -158,11 +158,11 @@ fn question(view: &LabelView, rater: &str, id: &str, epoch: u32) -> Markup {
         p.about { (count(view.done.0)) " of " (count(view.done.1)) " labelled by " (name(rater)) }
         h2 { (name(id)) @if epoch > 1 { " · attempt " (epoch) } }
         @if let Some(problem) = &view.problem { p.problem { (said_in_lines(problem)) } }
-        (said(&[("Asked", view.input.as_deref()), ("Expected", view.target.as_deref())]))
+        (list_texts(&[("Asked", view.input.as_deref()), ("Expected", view.target.as_deref())]))
         @if let Some(attempt) = &view.attempt {
-            (said(&[("Error", attempt.error.as_deref())]))
+            (list_texts(&[("Error", attempt.error.as_deref())]))
             (conversation_part(attempt, &html! {}))
-            (said(&[("Answered", attempt.output.as_deref())]))
+            (list_texts(&[("Answered", attempt.output.as_deref())]))
         }
         form #label data-address=(format!("/api/runs/{}/labels", encode(&view.run.key))) data-next=(queue_address(view, view.queue, None)) data-id=(id) data-epoch=(epoch) data-rater=(rater) data-queue=(view.queue.name()) {
             label.wide { span.quiet { "Note, or why it cannot be judged " } kbd { "c" } " " input name="note" maxlength="1000"; }

@@ -1,6 +1,6 @@
 //! The samples of a run, and one of them with its attempts and their conversations.
 
-use super::beside::{BesideView, Side, beside_part};
+use super::beside::{AttemptSide, BesideView, beside_part};
 use super::{Delivery, Section, address, date_of, layout, run_address, said_in_lines, sample_address, short_name};
 use crate::history::HistoryRun;
 use crate::numbers::{count, number};
@@ -211,7 +211,7 @@ pub fn sample_html(view: &SampleView, delivery: Delivery<'_>) -> String {
                 @if view.other_runs > 0 { a.button href=(address("/case", [("suite", run.suite.as_str()), ("id", row.id.as_str())])) { "In " (count(view.other_runs + 1)) " runs" } }
             }
         }
-        (said(&[("Asked", view.input.as_deref()), ("Expected", view.target.as_deref())]))
+        (list_texts(&[("Asked", view.input.as_deref()), ("Expected", view.target.as_deref())]))
         (attempt_links(view))
         @if let Some(problem) = &view.problem { p.problem { (said_in_lines(problem)) } }
         @if let Some(attempt) = &view.attempt { (attempt_part(view, attempt)) }
@@ -250,11 +250,11 @@ pub(super) fn beside_address(key: &str, id: &str, epoch: u32, beside: (&str, u32
 }
 
 fn beside_conversation(view: &SampleView, attempt: &AttemptView, beside: &BesideView) -> Markup {
-    let ours = Side { run: &view.run, epoch: view.epoch, attempt };
+    let ours = AttemptSide { run: &view.run, epoch: view.epoch, attempt };
     html! {
         @if let Some(problem) = &beside.problem { p.problem { (said_in_lines(problem)) } }
         @if let Some(attempt) = &beside.attempt {
-            (beside_part(&view.row.id, &ours, &Side { run: &beside.run, epoch: beside.epoch, attempt }))
+            (beside_part(&view.row.id, &ours, &AttemptSide { run: &beside.run, epoch: beside.epoch, attempt }))
         }
         p { a href=(epoch_address(view, view.epoch, 0)) { "Show this attempt alone" } }
     }
@@ -264,17 +264,17 @@ fn attempt_part(view: &SampleView, attempt: &AttemptView) -> Markup {
     html! {
         section.attempt {
             @if let Some(reason) = &attempt.reason { p.why { (sentence(&shortcoming_sentence(reason))) } }
-            (said(&[("Error", attempt.error.as_deref())]))
+            (list_texts(&[("Error", attempt.error.as_deref())]))
             @for (scorer, value, answer, explanation) in &attempt.scores {
                 dl.facts.said {
                     dt { (name(scorer)) } dd { b { (name(&score_text(value))) } }
-                    (said_pairs(&[("answer", answer.as_deref()), ("explanation", explanation.as_deref())]))
+                    (list_pairs(&[("answer", answer.as_deref()), ("explanation", explanation.as_deref())]))
                 }
             }
             @if !attempt.fields.is_empty() { (facts(&attempt.fields)) }
             @match &view.beside {
                 Some(beside) => (beside_conversation(view, attempt, beside)),
-                None => { (conversation(view, attempt)) (said(&[("Answered", attempt.output.as_deref())])) }
+                None => { (conversation(view, attempt)) (list_texts(&[("Answered", attempt.output.as_deref())])) }
             }
             @if !attempt.facts.is_empty() { details { summary { (pluralize(attempt.facts.len(), "fact")) } (facts(&attempt.facts)) } }
         }
@@ -384,14 +384,14 @@ fn conversation(view: &SampleView, attempt: &AttemptView) -> Markup {
 const FOLDED: usize = 600;
 
 /// Texts with what they are. Those that are none are left out.
-pub(super) fn said(texts: &[(&str, Option<&str>)]) -> Markup {
-    html! { @if texts.iter().any(|(_, text)| text.is_some()) { dl.facts.said { (said_pairs(texts)) } } }
+pub(super) fn list_texts(texts: &[(&str, Option<&str>)]) -> Markup {
+    html! { @if texts.iter().any(|(_, text)| text.is_some()) { dl.facts.said { (list_pairs(texts)) } } }
 }
 
-fn said_pairs(texts: &[(&str, Option<&str>)]) -> Markup {
+fn list_pairs(texts: &[(&str, Option<&str>)]) -> Markup {
     html! {
         @for (what, text) in texts {
-            @if let Some(text) = text { dt { (what) } dd { (framed(text)) } }
+            @if let Some(text) = text { dt { (what) } dd { (frame_text(text)) } }
         }
     }
 }
@@ -399,7 +399,7 @@ fn said_pairs(texts: &[(&str, Option<&str>)]) -> Markup {
 /// What fits on a line needs no frame.
 const LINE: usize = 120;
 
-fn framed(text: &str) -> Markup {
+fn frame_text(text: &str) -> Markup {
     if text.len() > LINE || text.contains('\n') {
         long_text(text)
     } else {
