@@ -13,11 +13,15 @@ use crate::json::skim::{Skim, Unclear, items};
 use crate::json::{self, Json};
 use calipers_core::Value;
 use indexmap::IndexMap;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// Maps are looked into this deep, as in the first records.
 const DEPTH_MAX: usize = 4;
+
+/// As many facts and places are kept: in maps whose keys are all different, none tells runs apart.
+const FACTS_MAX: usize = 64;
+const PLACES_MAX: usize = 1 << 16;
 
 /// The facts in maps that may tell runs apart.
 #[derive(Default)]
@@ -25,6 +29,10 @@ pub(super) struct LateFacts {
     found: IndexMap<String, FactPath>,
     /// Whether keys may name a run: there are few of them, and many records.
     keys: HashMap<Box<[u8]>, bool>,
+    /// Where such keys were found, as they are written: most records have them in the same places.
+    known: HashSet<Box<[u8]>>,
+    /// The keys that lead to the map that is looked into.
+    path: Vec<u8>,
 }
 
 impl LateFacts {
@@ -83,8 +91,9 @@ impl LateFacts {
         // What stands in no map is looked for in any case. `metadata` is no key.
         let is_inside = keys.len() > 1 || text.starts_with("metadata.");
         let may_name_run = is_inside && keys.last().is_some_and(|key| known_names::may_name_run(key));
-        if may_name_run && !self.found.contains_key(text) {
-            self.found.extend(fact_at(keys, text).map(|fact| (text.to_owned(), fact)));
+        if may_name_run && !self.found.contains_key(text) && self.found.len() < FACTS_MAX {
+            let fact = fact_at(keys, text).filter(|fact| fact.rank(&known_names::RUNS).is_some());
+            self.found.extend(fact.map(|fact| (text.to_owned(), fact)));
         }
     }
 
@@ -122,7 +131,9 @@ impl LateFacts {
                 value.first() == Some(&b'"') && start.is_some_and(|start| value[1 + start] == b'{')
             };
             let is_map = value.first() == Some(&b'{');
-            if is_map && self.may_be_in(value, 2)? || !is_map && is_text_of_map() {
+            self.path.clear();
+            self.path.extend_from_slice(key);
+            if is_map && self.has_new(value, 2)? || !is_map && is_text_of_map() {
                 // As it would be read among the first records.
                 let Ok(Json(value)) = serde_json::from_slice(&json::standard(value)) else { continue };
                 let key = std::str::from_utf8(key).map_err(|_| "no text")?;
@@ -132,20 +143,26 @@ impl LateFacts {
         Ok(())
     }
 
-    /// True when a key in this map may name a run. The keys that lead to those of the map are one fewer than this.
-    fn may_be_in(&mut self, map: &[u8], depth: usize) -> Result<bool, Unclear> {
+    /// True when a key in this map may name a run, and stands where none was found so far. The keys that lead to those of the map
+    /// are one fewer than this.
+    fn has_new(&mut self, map: &[u8], depth: usize) -> Result<bool, Unclear> {
         let mut entries = Skim::new(map)?;
+        let mut has_new = false;
         while let Some((key, value)) = entries.entry()? {
-            let is_nested = match value.first() {
-                Some(b'{') => depth <= DEPTH_MAX && self.may_be_in(value, depth + 1)?,
+            let length = self.path.len();
+            self.path.push(0);
+            self.path.extend_from_slice(key);
+            has_new |= match value.first() {
+                Some(b'{') => depth <= DEPTH_MAX && self.has_new(value, depth + 1)?,
                 Some(b'[') => false,
-                _ => self.is_telling(key),
+                _ if self.known.len() < PLACES_MAX && self.is_telling(key) && !self.known.contains(&self.path[..]) => {
+                    self.known.insert(self.path[..].into())
+                }
+                _ => false,
             };
-            if is_nested {
-                return Ok(true);
-            }
+            self.path.truncate(length);
         }
-        Ok(false)
+        Ok(has_new)
     }
 
     fn is_telling(&mut self, key: &[u8]) -> bool {
