@@ -331,7 +331,7 @@ impl Moments {
     ///
     /// Nothing limits such values, so a long tail may hide beyond the largest of them, and plain t covers 90 % of ten exponential
     /// values. This covers 94 to 97 % of ten to a thousand of them, normal, uniform or exponential, and 95 % of ratings from 1 to 5; of
-    /// lognormal values with σ = 1 it covers 94 % at ten. Of 30 or 100 scores between 80 and 100 of which one in fifty is 0 it covers
+    /// lognormal values with σ = 1 it covers 95 % or more from ten on. Of 30 or 100 scores between 80 and 100 of which one in fifty is 0 it covers
     /// 99 %, and 87 % without the scale. Undefined below ten values, where that cannot be had, and for values that are all alike.
     ///
     /// ```

@@ -38,7 +38,7 @@ pub struct SkewedRatio {
     /// Sums of squares and products about the means, of values whose means are 1.
     squares: [f64; 3],
     cubes: [f64; 4],
-    /// The least evidence against ratios up to the angle of each place, and from there on.
+    /// The most evidence against ratios between the angle of each place and the estimate, seen from either side of it.
     above: Vec<f64>,
     below: Vec<f64>,
 }
@@ -80,10 +80,10 @@ impl SkewedRatio {
             return Err(Undefined::NoSpread { what: Quantity::Differences });
         }
         let mut ratio = Self { estimate: y_mean / x_mean, n, squares, cubes, above: Vec::new(), below: Vec::new() };
-        let angles = || (0..=ANGLES).map(angle_at);
-        ratio.above = least_so_far(angles().map(|angle| ratio.evidence(angle, 1.0)));
-        ratio.below = least_so_far(angles().rev().map(|angle| ratio.evidence(angle, -1.0)));
-        ratio.below.reverse();
+        let half = ANGLES / 2;
+        ratio.above = most_so_far((0..=half).rev().map(|place| ratio.evidence(angle_at(place), 1.0)));
+        ratio.above.reverse();
+        ratio.below = most_so_far((half..=ANGLES).map(|place| ratio.evidence(angle_at(place), -1.0)));
         Ok(ratio)
     }
 
@@ -111,19 +111,25 @@ impl SkewedRatio {
         doubtful_t(mean * self.n.sqrt() / deviation, side * third / self.n / deviation.powi(3), self.n)
     }
 
-    /// The least evidence against all ratios on the far side of this angle, seen from the estimate, and against its own.
-    fn least_evidence(&self, angle: f64, side: f64) -> f64 {
+    /// The evidence against the ratio of this angle: the most against any between it and the estimate. The skewness of z changes with
+    /// the ratio, so that a ratio farther out may look less unlikely by itself; the interval is what is connected with the estimate.
+    fn evidence_up_to(&self, angle: f64, side: f64) -> f64 {
         let place = angle / FRAC_PI_2 * ANGLES as f64;
-        let beyond = if side > 0.0 { self.above[place.floor() as usize] } else { self.below[place.ceil() as usize] };
-        beyond.min(self.evidence(angle, side))
+        let half = ANGLES / 2;
+        let nearer = if side > 0.0 {
+            self.above.get(place.ceil() as usize)
+        } else {
+            (place.floor() as usize).checked_sub(half).and_then(|place| self.below.get(place))
+        };
+        nearer.copied().unwrap_or(f64::NEG_INFINITY).max(self.evidence(angle, side))
     }
 
     fn p(&self, ratio: f64, side: f64) -> f64 {
         let angle = (ratio.max(0.0) / self.estimate).atan();
-        t_cdf(-self.least_evidence(angle, side), self.n - 1.0)
+        t_cdf(-self.evidence_up_to(angle, side), self.n - 1.0)
     }
 
-    /// The p-value of "the ratio is `ratio` or less": the largest of all of these.
+    /// The p-value of "the ratio is `ratio` or less".
     #[must_use]
     pub fn p_above(&self, ratio: f64) -> f64 {
         self.p(ratio, 1.0)
@@ -142,12 +148,12 @@ impl SkewedRatio {
         let end = |side: f64| {
             // From the outermost angle, where the ratio is ruled out or no ratio is, to the estimate, which never is.
             let (mut out, mut kept) = (if side > 0.0 { 0.0 } else { FRAC_PI_2 }, FRAC_PI_4);
-            if self.least_evidence(out, side) < critical {
+            if self.evidence_up_to(out, side) < critical {
                 return None;
             }
             for _ in 0..60 {
                 let middle = f64::midpoint(out, kept);
-                if self.least_evidence(middle, side) >= critical { out = middle } else { kept = middle }
+                if self.evidence_up_to(middle, side) >= critical { out = middle } else { kept = middle }
             }
             Some(self.estimate * kept.tan()).filter(|bound| *bound > 0.0 && bound.is_finite())
         };
@@ -168,12 +174,12 @@ fn angle_at(place: usize) -> f64 {
     FRAC_PI_2 * place as f64 / ANGLES as f64
 }
 
-fn least_so_far(values: impl Iterator<Item = f64>) -> Vec<f64> {
-    let least = values.scan(f64::INFINITY, |least, x| {
-        *least = least.min(x);
-        Some(*least)
+fn most_so_far(values: impl Iterator<Item = f64>) -> Vec<f64> {
+    let most = values.scan(f64::NEG_INFINITY, |most, x| {
+        *most = most.max(x);
+        Some(*most)
     });
-    least.collect()
+    most.collect()
 }
 
 #[cfg(test)]

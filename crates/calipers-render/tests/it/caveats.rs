@@ -147,7 +147,7 @@ fn traps_of_fields() {
         p95,
         &samples,
         "no-bound",
-        "a two-sided interval needs 72 values to have both ends, and there are 4; one side alone needs fewer",
+        "a two-sided interval needs 72 samples to have both ends, and there are 4; one side alone needs fewer",
     );
     let per_ms = Plan::new().metrics([ratio("quality_score", "latency_ms")]);
     check(per_ms, &samples, "noisy-denominator", "the denominator varies by 91 %");
