@@ -11,6 +11,7 @@ mod dependencies;
 mod fuzz;
 mod inspect_sources;
 mod inspect_suite;
+mod lean;
 mod markdown;
 mod page;
 mod platforms;

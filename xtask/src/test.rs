@@ -2,7 +2,7 @@
 
 use crate::checks::{self, Repository};
 use crate::postgres::PostgresServer;
-use crate::{Failure, clusters, dependencies, page, process, python, suites, wheel};
+use crate::{Failure, clusters, dependencies, lean, page, process, python, suites, wheel};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
@@ -34,6 +34,7 @@ steps:
   format        cargo fmt --all --check, and the files of the metrics
   lints         cargo clippy, warnings are errors
   docs          cargo doc, warnings are errors
+  lean          the program of the README's first command, which is built without default features
   tests         all tests except those in the documentation, with cargo-nextest if it is installed
   doc-tests     the examples in the documentation
   inspect       numbers and logs compared with Inspect itself, in both directions; skipped without Python or network
@@ -113,6 +114,7 @@ pub(crate) fn run(root: &Path, args: &[String]) -> Result<(), Failure> {
     });
     gate.command("lints", &mut cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]));
     gate.command("docs", cargo(&["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"));
+    gate.step("lean", "the program without default features", || lean::check(root));
     let mut tests = cargo(test_args(has_nextest(root)));
     if std::env::var_os(LAWS_VARIABLE).is_none() {
         tests.env(LAWS_VARIABLE, LAWS_SEED);

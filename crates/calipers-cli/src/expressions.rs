@@ -3,35 +3,34 @@
 use crate::failure::Failure;
 use crate::flags::ScriptFlags;
 use crate::script_child;
+use crate::vocabulary::Vocabulary;
 use calipers::data::Labels;
 use calipers::plan::MetricSpec;
-use calipers::script::{Library, ScriptError, ScriptLimits};
-use calipers::{Error, LoadedNames, Metric, Reducer, Registry};
+use calipers::{Error, LoadedNames, Metric, Reducer};
 use std::cell::OnceCell;
 use std::sync::Arc;
-use std::time::Duration;
 
-/// The metrics and reducers that expressions and loaded files stand for. The library of names is made only if one is asked
+/// The metrics and reducers that expressions and loaded files stand for. The vocabulary is made only if a name is asked
 /// for: that takes time.
 pub(crate) struct Expressions<'a> {
     scripts: &'a ScriptFlags,
     labels: Labels,
-    library: OnceCell<Result<Arc<Library>, ScriptError>>,
+    vocabulary: OnceCell<Result<Arc<Vocabulary>, Error>>,
 }
 
 impl<'a> Expressions<'a> {
     /// With the names of the files that are loaded. One that is wrong is wrong whether it is used or not.
     pub(crate) fn load(scripts: &'a ScriptFlags, labels: Labels) -> Result<Self, Failure> {
-        let expressions = Self { scripts, labels, library: OnceCell::new() };
+        let expressions = Self { scripts, labels, vocabulary: OnceCell::new() };
         if !scripts.load.is_empty() {
-            expressions.library()?;
+            expressions.vocabulary()?;
         }
         Ok(expressions)
     }
 
-    fn library(&self) -> Result<&Arc<Library>, Error> {
-        let made = self.library.get_or_init(|| library(self.scripts, self.labels.clone()).map(Arc::new));
-        made.as_ref().map_err(|error| error.clone().into())
+    fn vocabulary(&self) -> Result<&Arc<Vocabulary>, Error> {
+        let load = || Vocabulary::load(self.scripts, self.labels.clone()).map(Arc::new);
+        self.vocabulary.get_or_init(load).as_ref().map_err(Clone::clone)
     }
 
     /// The metrics of expressions, if there are any.
@@ -39,11 +38,11 @@ impl<'a> Expressions<'a> {
         if expressions.is_empty() {
             return Ok(None);
         }
-        let library = self.library()?;
+        let vocabulary = self.vocabulary()?;
         let _limit = script_child::limit_memory();
         let mut metrics = Vec::new();
         for expression in expressions.iter().flat_map(|expression| split_list(expression)) {
-            metrics.extend(library.metrics(expression)?);
+            metrics.extend(vocabulary.metrics(expression)?);
         }
         Ok(Some(metrics))
     }
@@ -58,7 +57,7 @@ impl<'a> Expressions<'a> {
 
     /// The one metric of an expression.
     pub(crate) fn metric(&self, text: &str) -> Result<Metric, Error> {
-        match &self.library()?.metrics(text)?[..] {
+        match &self.vocabulary()?.metrics(text)?[..] {
             [MetricSpec::One(metric)] => Ok(metric.clone()),
             _ => Err(Error::custom(format!("`{text}` is not one metric"))),
         }
@@ -69,30 +68,14 @@ impl<'a> Expressions<'a> {
         if self.scripts.load.is_empty() {
             return Ok(LoadedNames::default());
         }
-        let (metrics, reducers) = (self.library()?.clone(), self.library()?.clone());
-        Ok(LoadedNames::new(
-            move |name, params| Some(metrics.own_metric(name, params)?.map_err(Into::into)),
-            move |name| Ok(reducers.reducer(name)?),
-        ))
+        let (metrics, reducers) = (self.vocabulary()?.clone(), self.vocabulary()?.clone());
+        Ok(LoadedNames::new(move |name, params| metrics.own_metric(name, params), move |name| reducers.reducer(name)))
     }
 
     /// The reducer of a name.
     pub(crate) fn reducer(&self, name: &str) -> Result<Reducer, Error> {
-        if self.scripts.load.is_empty() { Reducer::parse(name) } else { Ok(self.library()?.reducer(name)?) }
+        if self.scripts.load.is_empty() { Reducer::parse(name) } else { self.vocabulary()?.reducer(name) }
     }
-}
-
-/// The names that expressions may use, with those of the loaded files.
-fn library(scripts: &ScriptFlags, labels: Labels) -> Result<Library, ScriptError> {
-    let seconds = scripts.script_time;
-    let limits = ScriptLimits { time: Duration::from_secs(seconds), ..ScriptLimits::default() };
-    let mut library = Library::new(Registry::builtin(), labels, limits);
-    script_child::watch(library.watch(), seconds);
-    let _limit = script_child::limit_memory();
-    for file in &scripts.load {
-        library.load_file(file)?;
-    }
-    Ok(library)
 }
 
 /// The expressions of a list with commas: `accuracy,stderr`. Commas in brackets and quotes belong to their expression.

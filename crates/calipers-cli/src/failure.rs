@@ -4,6 +4,7 @@ use crate::flag_hints;
 use calipers::error::{Error, ErrorKind, Excerpt};
 use calipers::io::{PolicyError, ReadError, WriteError};
 use calipers::policy::Mistake;
+#[cfg(feature = "eval")]
 use calipers::script::ScriptError;
 use calipers::text::{brief, one_line};
 use calipers::{RunError, SetupError};
@@ -223,6 +224,7 @@ impl From<PolicyError> for Failure {
     }
 }
 
+#[cfg(feature = "eval")]
 impl From<ScriptError> for Failure {
     fn from(error: ScriptError) -> Self {
         Error::from(error).into()

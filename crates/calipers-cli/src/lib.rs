@@ -13,6 +13,7 @@ mod flags;
 #[cfg(feature = "view")]
 mod history_file;
 mod human_labels;
+mod interrupts;
 mod judging;
 mod looks_file;
 mod memory_limit;
@@ -22,18 +23,27 @@ mod reading;
 mod reading_progress;
 mod report_files;
 mod script_child;
+#[cfg(feature = "eval")]
+mod script_watch;
 mod selection;
 #[cfg(feature = "view")]
 mod surroundings;
 mod terminal;
 mod value_limits;
+#[cfg(feature = "eval")]
+mod vocabulary;
+#[cfg(not(feature = "eval"))]
+#[path = "plain_vocabulary.rs"]
+mod vocabulary;
 
+#[cfg(feature = "eval")]
 pub use command::eval::{ProgressLine, PythonFile};
 pub use failure::Fault;
 pub use looks_file::judge_with_looks;
 pub use value_limits::{LimitMistake, read_limit};
 
-use calipers::run::{InterruptForwarder, Task};
+#[cfg(feature = "eval")]
+use calipers::run::Task;
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
 use command::{Arguments, Command};
 use exit::Outcome;
@@ -55,6 +65,7 @@ pub fn main() -> ExitCode {
 
 /// Runs `calipers eval` with these words, the name of the program first, on a task that `load` makes from a file in Python. Returns
 /// the exit code.
+#[cfg(feature = "eval")]
 pub fn eval_python(words: Vec<OsString>, load: &dyn Fn(&PythonFile) -> Result<Task, Fault>) -> u8 {
     let typed = words.clone();
     match parse(words) {
@@ -78,6 +89,7 @@ fn parse(words: Vec<OsString>) -> Result<(Command, ArgMatches, Vec<OsString>), u
 
 /// Runs a command here or in a child. Returns the exit code.
 fn run_or_delegate(command: Command, matches: &ArgMatches, words: &[OsString]) -> u8 {
+    #[cfg(feature = "eval")]
     if let Command::Eval(eval) = &command
         && eval.is_python()
     {
@@ -95,7 +107,11 @@ fn run_or_delegate(command: Command, matches: &ArgMatches, words: &[OsString]) -
     let scripts = scripts(&command);
     if scripts || is_limited {
         // The child of a run finishes its log, and we wait for it.
-        let forwarder = matches!(command, Command::Eval(_)).then(InterruptForwarder::start);
+        let forwarder = match command {
+            #[cfg(feature = "eval")]
+            Command::Eval(_) => Some(interrupts::InterruptForwarder::start()),
+            _ => None,
+        };
         if let Some(code) = script_child::run_in_child(&ChildPurpose { forwarder, scripts, memory, python: None }) {
             return code;
         }
@@ -107,7 +123,10 @@ fn run_or_delegate(command: Command, matches: &ArgMatches, words: &[OsString]) -
 fn scripts(command: &Command) -> bool {
     match command {
         Command::Score(score) => score.scripts(),
+        #[cfg(feature = "eval")]
         Command::Eval(eval) => eval.scripts(),
+        #[cfg(not(feature = "eval"))]
+        Command::Eval(_) => false,
         Command::Gate(gate) => gate.scripts(),
         Command::Compare(compare) => compare.scripts(),
         Command::Plan(plan) => plan.scripts(),
@@ -132,7 +151,10 @@ fn scripts(command: &Command) -> bool {
 fn run(command: Command) -> Result<Outcome, Failure> {
     match command {
         Command::Score(score) => score.run(),
+        #[cfg(feature = "eval")]
         Command::Eval(eval) => eval.run(None),
+        #[cfg(not(feature = "eval"))]
+        Command::Eval(eval) => eval.run("eval"),
         Command::Gate(gate) => gate.run(),
         Command::Compare(compare) => compare.run(),
         Command::Judge(judge) => judge.run(),

@@ -8,6 +8,9 @@
 //! did not run), and unscored (it ran and could not be judged). Nothing is dropped silently: whatever could not be read
 //! is an error, or a note with the run.
 
+// Parts of the readers of tables serve Parquet alone.
+#![cfg_attr(not(feature = "parquet"), allow(dead_code, unused_imports))]
+
 mod catch_panic;
 mod columns;
 mod dataset;
@@ -44,5 +47,7 @@ pub use policy::{
     BaselineDocument, LoadedPolicy, LookRecord, LooksLock, PolicyError, baseline_json, baseline_text, edit_policy,
     fingerprint, is_outside, load_policy, parse_policy, read_baseline, read_document, read_looks, read_suite,
 };
-pub use source::{JsonShape, Root, Shape, Source, SourceSearch, SourceVersion, duration_column, is_address};
+#[cfg(feature = "parquet")]
+pub use source::duration_column;
+pub use source::{JsonShape, Root, Shape, Source, SourceSearch, SourceVersion, is_address};
 pub use write::{Contents, OutputFile, WriteError, Writer, writer, writers};

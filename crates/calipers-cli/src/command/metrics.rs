@@ -36,7 +36,7 @@ impl Metrics {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "eval"))]
 mod tests {
     use super::*;
     use crate::command::{Arguments, Command};

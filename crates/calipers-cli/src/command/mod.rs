@@ -5,6 +5,7 @@ pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod convert;
+#[cfg(feature = "eval")]
 pub(crate) mod eval;
 pub(crate) mod fold;
 pub(crate) mod formats;
@@ -15,7 +16,7 @@ pub(crate) mod judge;
 pub(crate) mod man;
 pub(crate) mod merge;
 pub(crate) mod metrics;
-#[cfg(not(feature = "view"))]
+#[cfg(not(all(feature = "eval", feature = "view")))]
 pub(crate) mod not_built;
 pub(crate) mod plan;
 pub(crate) mod policy;
@@ -45,7 +46,11 @@ pub(crate) enum Command {
     /// Print the metrics of existing results, with intervals
     Score(Box<score::Score>),
     /// Run a task against a model or an agent, write a log, and print the metrics
+    #[cfg(feature = "eval")]
     Eval(Box<eval::Eval>),
+    #[cfg(not(feature = "eval"))]
+    #[command(hide = true)]
+    Eval(not_built::NotBuilt),
     /// Judge results by a policy: pass, fail or undecided
     Gate(Box<gate::Gate>),
     /// Show what changed between runs, and whether the change is real

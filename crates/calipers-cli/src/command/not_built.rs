@@ -4,7 +4,7 @@ use crate::exit::Outcome;
 use crate::failure::Failure;
 use clap::Args;
 
-/// A command that needs the feature `view`.
+/// A command of a feature that was left out.
 #[derive(Args, Debug)]
 #[command(disable_help_flag = true)]
 pub(crate) struct NotBuilt {
@@ -14,7 +14,9 @@ pub(crate) struct NotBuilt {
 
 impl NotBuilt {
     pub(crate) fn run(self, name: &str) -> Result<Outcome, Failure> {
-        let hint = "take a release, or build with it: `cargo run --release --features view -- view FOLDER`";
+        let feature = if name == "eval" { "eval" } else { "view" };
+        let hint =
+            format!("take a release, or build with it: `cargo run --release --features {feature} -- {name} --help`");
         Err(Failure::new(format!("this build does not have `calipers {name}`")).hint(hint))
     }
 }

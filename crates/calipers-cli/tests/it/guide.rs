@@ -124,8 +124,8 @@ fn every_command_of_the_guide_to_judges_prints_what_it_shows() {
 fn the_first_command_of_the_readme_is_a_gate_and_prints_what_it_shows() {
     let readme = std::fs::read_to_string(Path::new(ROOT).join("README.md")).unwrap();
     let first = blocks(&readme).into_iter().find(|block| block.language == "sh").unwrap();
-    let gate =
-        "cargo run --release -- gate examples/support-agent/results.jsonl --policy examples/support-agent/policy.json";
+    let gate = "cargo run --release --no-default-features -- gate examples/support-agent/results.jsonl \
+                --policy examples/support-agent/policy.json";
     assert_eq!(first.text.replace("\\\n", "").split_whitespace().collect::<Vec<_>>().join(" "), gate);
     page_shows("README.md", 2);
 }

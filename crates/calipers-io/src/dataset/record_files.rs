@@ -1,11 +1,13 @@
 //! The records of a file, each with its place: tables, lists and lines.
 
+#[cfg(feature = "parquet")]
 use crate::catch_panic::read_catching_panic;
 use crate::formats::csv::{BOM, builder, ends_in_quotes};
 use crate::formats::parquet;
 use crate::json::{self, JsonParts};
 use crate::policy::parse_document::read_document;
 use crate::{FilePlace, ReadError, Source};
+#[cfg(feature = "parquet")]
 use ::parquet::file::reader::FileReader;
 use calipers_core::Value;
 use calipers_gate::policy::document::{Data, Item};
@@ -125,6 +127,7 @@ fn lines(source: &Source) -> Result<DatasetRecords, ReadError> {
 }
 
 /// The rows of a Parquet table.
+#[cfg(feature = "parquet")]
 pub(super) fn parquet(source: &Source) -> Result<DatasetRecords, ReadError> {
     read_catching_panic(source, parquet::WHAT, || {
         let file = parquet::open(source)?;
@@ -137,6 +140,12 @@ pub(super) fn parquet(source: &Source) -> Result<DatasetRecords, ReadError> {
             })
             .collect()
     })
+}
+
+/// An error: this build reads none.
+#[cfg(not(feature = "parquet"))]
+pub(super) fn parquet(source: &Source) -> Result<DatasetRecords, ReadError> {
+    Err(parquet::not_built(source))
 }
 
 /// Scenarios: a list of them, alone or under `scenarios` or `tests`; JSON, YAML or TOML, or one JSON object per line.

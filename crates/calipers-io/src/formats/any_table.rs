@@ -3,18 +3,20 @@
 //! Where the columns are only named differently, the table goes through the same readers as native records
 //! ([`TableReading::Flat`]). Paths, lists, stars and maps of records go through [`record_tree`](super::record_tree).
 
+#[cfg(feature = "parquet")]
+use super::arrow_rows;
 use super::csv::CsvTable;
 use super::fact_path::{FactPath, each_fact, says_what_was_tried};
 use super::factors::{Factor, Factors, note_factors, written_id};
 use super::late_facts::LateFacts;
 use super::native::ColumnRole;
+#[cfg(feature = "parquet")]
 use super::parquet::BoundedFile;
 use super::record_tree::{self, RecordTree};
 use super::run_columns::{RunCheck, RunColumn, several_values_note};
 use super::run_tags::RunTags;
-use super::{
-    Format, StreamedTable, arrow_rows, arrow_stream, csv, json_layouts, native, parquet, score_labels, summary_record,
-};
+use super::{Format, StreamedTable, arrow_stream, csv, json_layouts, native, parquet, score_labels, summary_record};
+#[cfg(feature = "parquet")]
 use crate::catch_panic::read_catching_panic;
 use crate::columns::{
     ColumnPair, ColumnRoles, ColumnTarget, FoundPart, PathStart, PseudoColumn, known_names, propose, quote,
@@ -22,7 +24,9 @@ use crate::columns::{
 use crate::error::printable;
 use crate::json::{self, Json};
 use crate::{Columns, FilePlace, Projection, ReadError, RecordedRun, Root, Shape, Source};
+#[cfg(feature = "parquet")]
 use ::parquet::file::reader::{FileReader, SerializedFileReader};
+#[cfg(feature = "parquet")]
 use ::parquet::record::reader::RowIter;
 use calipers_core::{SampleId, Samples, Shards, Value, nearest, parse_number, pluralize};
 use indexmap::IndexMap;
@@ -100,6 +104,7 @@ pub(super) fn read_csv(
 }
 
 /// Reads the rows of a Parquet table.
+#[cfg(feature = "parquet")]
 pub(super) fn read_parquet(
     source: &Source,
     file: &SerializedFileReader<BoundedFile>,
@@ -136,6 +141,7 @@ pub(super) fn read_named(
 
 /// What the columns of a Parquet table are, if it can be read as a stream: it holds one run, and none of its columns might
 /// tell several apart.
+#[cfg(feature = "parquet")]
 pub(super) fn to_stream(
     source: &Source,
     file: &SerializedFileReader<BoundedFile>,
@@ -228,6 +234,7 @@ pub fn explain_unmeasured(source: &Source) -> Option<ReadError> {
     let survey = match format.name() {
         "csv" => TableSurvey::of_csv(&CsvTable::of(source).ok()?),
         "native" => TableSurvey::of_json(source).ok()?,
+        #[cfg(feature = "parquet")]
         "parquet" | "arrow" => read_catching_panic(source, "Parquet", || {
             let is_stream = format.name() == "arrow" && source.as_table().is_none();
             let table = if is_stream { Some(arrow_stream::table(source)?) } else { None };
@@ -353,6 +360,7 @@ impl TableSurvey {
         Self { doubled, lacks_header, later_header, names_groups, ..Self::of_rows(columns, records) }
     }
 
+    #[cfg(feature = "parquet")]
     fn of_parquet(source: &Source, file: &SerializedFileReader<BoundedFile>) -> Self {
         let fields = file.metadata().file_metadata().schema().get_fields();
         let names = fields.iter().map(|field| field.name().into()).collect();
@@ -378,6 +386,7 @@ impl TableSurvey {
     }
 
     /// The same, with all that the first rows hold: only messages need it.
+    #[cfg(feature = "parquet")]
     fn with_all_of_parquet(self, file: &SerializedFileReader<BoundedFile>) -> Self {
         let named = |row: ::parquet::record::Row| {
             let entries = row.get_column_iter().map(|(name, field)| (name.as_str().into(), parquet::value(field)));

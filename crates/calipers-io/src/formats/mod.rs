@@ -4,9 +4,16 @@ mod adk;
 mod agentv;
 mod alpaca_eval;
 mod any_table;
+#[cfg(feature = "parquet")]
 mod arrow_quick;
+#[cfg(feature = "parquet")]
 mod arrow_rows;
+#[cfg(feature = "parquet")]
 mod arrow_stream;
+#[cfg(not(feature = "parquet"))]
+#[path = "no_arrow_stream.rs"]
+mod arrow_stream;
+#[cfg(feature = "parquet")]
 mod arrow_table;
 mod attempt_texts;
 mod bfcl;
@@ -26,12 +33,19 @@ mod junit;
 mod late_facts;
 mod later_records;
 mod lighteval;
+#[cfg(feature = "parquet")]
+mod lighteval_details;
 mod line_blocks;
 mod lm_eval;
 mod native;
 mod native_fast;
 mod openai_evals;
+#[cfg(feature = "parquet")]
 pub(crate) mod parquet;
+#[cfg(not(feature = "parquet"))]
+#[path = "no_parquet.rs"]
+pub(crate) mod parquet;
+#[cfg(feature = "parquet")]
 mod parquet_columns;
 mod placed_value;
 mod projection;
@@ -213,6 +227,7 @@ fn put_together(source: &Source, samples: Samples) -> Result<Samples, ReadError>
 /// Where something is said about the columns of a file, it is a table, whatever tool its content looks like; but where that
 /// is said [for tables only](crate::Columns::for_tables), the log of a tool stays one.
 pub fn choose(source: &Source, format: Option<&str>) -> Result<&'static dyn Format, ReadError> {
+    #[cfg(feature = "parquet")]
     if let Some(table) = source.as_table() {
         return match format {
             None if table.rows() == 0 => {

@@ -5,7 +5,7 @@
 
 use super::any_table::{self, TableReading};
 use super::native::{self, ColumnRole, NativeRecord, RecordConsumer, RowsOfRun};
-use super::{Format, ShardSink, StreamedTable, lighteval, parquet_columns};
+use super::{Format, ShardSink, StreamedTable, lighteval_details, parquet_columns};
 use crate::catch_panic::read_catching_panic;
 use crate::columns::ColumnRoles;
 use crate::error::printable;
@@ -75,8 +75,10 @@ impl Format for Parquet {
         // The Parquet library may panic on damaged data.
         read_catching_panic(source, WHAT, || {
             let file = open(source)?;
-            if !source.columns().is_about_content() && lighteval::is_details(file.metadata().file_metadata().schema()) {
-                let runs = lighteval::read_details(source, &file)?;
+            if !source.columns().is_about_content()
+                && lighteval_details::is_details(file.metadata().file_metadata().schema())
+            {
+                let runs = lighteval_details::read_details(source, &file)?;
                 return Ok(runs.into_iter().map(|run| run.map_samples(Shards::from)).collect());
             }
             let read = |reading: &TableReading, wanted: &Projection| read_as(source, &file, reading, wanted);

@@ -10,6 +10,7 @@ use super::fact_path::{FactPath, each_fact_around};
 use super::json_layouts;
 use super::line_blocks::LineBlocks;
 use super::native::{self, ColumnRole, NativeRecord, RecordConsumer, parse_embedded};
+#[cfg(feature = "parquet")]
 use super::parquet::{BoundedFile, parquet_error, value as parquet_value};
 use crate::columns::{
     ColumnPair, ColumnRoles, ColumnStep, ColumnTarget, Columns, FoundPart, KeyPattern, PathStart, PathSurprise,
@@ -18,7 +19,9 @@ use crate::columns::{
 use crate::error::printable;
 use crate::json::{self, Json, python_literal};
 use crate::{ColumnPath, FilePlace, Projection, ReadError, RecordedRun, Source};
+#[cfg(feature = "parquet")]
 use ::parquet::file::reader::SerializedFileReader;
+#[cfg(feature = "parquet")]
 use ::parquet::record::reader::RowIter;
 use calipers_core::{Samples, Shards, Value};
 use indexmap::IndexMap;
@@ -231,6 +234,7 @@ impl RecordTree {
     }
 
     /// Reads the rows of a Parquet table.
+    #[cfg(feature = "parquet")]
     pub(super) fn read_parquet(
         &self,
         source: &Source,

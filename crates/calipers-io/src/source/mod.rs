@@ -4,8 +4,13 @@
 mod expansion;
 mod file_search;
 mod foreign_file;
+#[cfg(feature = "parquet")]
+mod memory_table;
+#[cfg(not(feature = "parquet"))]
+#[path = "no_memory_table.rs"]
 mod memory_table;
 mod object_search;
+#[cfg(feature = "parquet")]
 mod plain_columns;
 mod shape;
 mod source_version;
@@ -15,7 +20,9 @@ pub(crate) use expansion::{ExpansionExcess, ExpansionLimit, expansion_limit};
 pub use file_search::SourceSearch;
 pub(crate) use foreign_file::foreign_file;
 pub(crate) use memory_table::MemoryTable;
+#[cfg(feature = "parquet")]
 pub use plain_columns::duration_column;
+#[cfg(feature = "parquet")]
 pub(crate) use plain_columns::holds_durations;
 pub use shape::{JsonShape, Root, Shape};
 pub use source_version::SourceVersion;
@@ -23,6 +30,7 @@ pub(crate) use text_encoding::decode_windows_1252;
 
 use crate::error::explain_io_error;
 use crate::{Columns, ReadError, Remedy};
+#[cfg(feature = "parquet")]
 use arrow_array::RecordBatch;
 use calipers_store::{Location, Object, ObjectReader, StoreError};
 use std::fs::File;
@@ -120,6 +128,7 @@ impl Source {
     /// assert_eq!(runs[0].samples.len(), 2);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[cfg(feature = "parquet")]
     pub fn table(name: impl Into<String>, batches: impl IntoIterator<Item = RecordBatch>) -> Self {
         Self::of(name.into(), SourceOrigin::Table(Arc::new(MemoryTable::new(batches.into_iter().collect()))))
     }

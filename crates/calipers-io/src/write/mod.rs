@@ -8,6 +8,7 @@ mod every_eval_ever;
 pub(crate) mod inspect;
 mod native;
 mod output_file;
+#[cfg(feature = "parquet")]
 mod parquet;
 mod table_survey;
 
@@ -54,6 +55,7 @@ pub fn writers() -> Vec<&'static dyn Writer> {
     vec![
         &native::NativeWriter,
         &csv::CsvWriter,
+        #[cfg(feature = "parquet")]
         &parquet::ParquetWriter,
         &inspect::InspectWriter,
         &every_eval_ever::EveryEvalEverWriter,
@@ -75,6 +77,10 @@ pub fn writer(to: Option<&str>, path: &str) -> Result<&'static dyn Writer, Write
         return Ok(&native::NativeWriter);
     }
     let name = path.to_lowercase();
+    if cfg!(not(feature = "parquet")) && name.ends_with(".parquet") {
+        return Err(WriteError::new(path, "Parquet is not written: this program was built without it")
+            .hint("take a release, or build with the feature `parquet`, which is there by default"));
+    }
     let found = known.iter().find(|writer| writer.endings().iter().any(|ending| name.ends_with(ending))).copied();
     found.ok_or_else(|| {
         let endings: Vec<&str> = known.iter().flat_map(|writer| writer.endings()).copied().collect();

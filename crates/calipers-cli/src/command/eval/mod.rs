@@ -20,8 +20,8 @@ use crate::flags::ScriptFlags;
 use crate::history_file::{HistoryFlag, RecordedAnswer};
 use crate::judging::Judging;
 use crate::policy_file::PolicyFile;
-use crate::script_child;
 use crate::terminal::{allow_closed_pipe, note, print_json, print_text, say, screen};
+use crate::{script_child, script_watch};
 use calipers::eval::{EarlyStopper, Evaluation, Look, RunSoFar};
 use calipers::gate::{GateOptions, GateReport};
 use calipers::io::{EvalLog, LoadedPolicy, ResumedLog, is_address};
@@ -269,7 +269,7 @@ fn evaluate(
     let PreparedRun { setup, watch } = prepared;
     signals::stop_on_signals(&setup.stop);
     let stop = setup.stop.clone();
-    script_child::watch_and(watch, flags.script_time, move || {
+    script_watch::watch_and(watch, flags.script_time, move || {
         signals::stop_at_once(&stop);
         std::thread::sleep(GRACE);
     });

@@ -61,7 +61,9 @@ pub(crate) fn replayed(page: &str) -> (String, usize) {
     // Commands whose output is not shown are not run.
     let page = replay(page, &mut |commands, is_shown| {
         outputs += usize::from(is_shown);
-        if is_shown { printed(&commands.replace("cargo run --release --", "calipers")) } else { String::new() }
+        let commands =
+            commands.replace(" --no-default-features --", " --").replace("cargo run --release --", "calipers");
+        if is_shown { printed(&commands) } else { String::new() }
     });
     (page, outputs)
 }
