@@ -242,12 +242,13 @@ const PREDICTED: [&str; 17] = [
     "model_response",
     "guess",
 ];
-const ACTUAL: [&str; 18] = [
+const ACTUAL: [&str; 19] = [
     "gold",
     "gold_answer",
     "gold_label",
     "label",
     "true_label",
+    "true_answer",
     "target",
     "truth",
     "ground_truth",
@@ -1069,7 +1070,8 @@ const OTHERS: [&str; 27] = [
 ];
 
 /// Words in the names of columns that say when something happened.
-const MOMENTS: [&str; 9] = ["start", "end", "time", "timestamp", "date", "created", "updated", "started", "ended"];
+const MOMENTS: [&str; 10] =
+    ["start", "end", "time", "timestamp", "tstamp", "date", "created", "updated", "started", "ended"];
 
 /// True for the name of a judge or another rater.
 fn is_rater(name: &str) -> bool {
@@ -1133,7 +1135,7 @@ fn scores(leaves: &IndexMap<String, RecordLeaf<'_>>, id: Option<&str>) -> Vec<Sc
         let is_ok = plain_name == "ok" || plain_name == "r";
         let by_name = match () {
             () if is_known => 0,
-            () if sounds || is_ok => 1,
+            () if sounds || is_ok || is_numbered_rater(name) => 1,
             () => 2,
         };
         let some = || leaf.values.iter().filter(|value| !value.is_missing() && !matches!(value, Value::Null));
@@ -1155,7 +1157,10 @@ fn scores(leaves: &IndexMap<String, RecordLeaf<'_>>, id: Option<&str>) -> Vec<Sc
             () if by_name == 2 && words_of(name).iter().any(|word| word == "model") && has_text => continue,
             // A word that names who judged is no judgement.
             () if is_rater(name) && some().any(|value| matches!(value, Value::Text(_)) && !is_share(value)) => continue,
-            () if is_count_of_total(leaf, leaves) || by_name == 2 && OTHERS.contains(&plain_name.as_str()) => continue,
+            () if is_count_of_total(leaf, leaves) => continue,
+            () if by_name == 2 && [&OTHERS[..], &TOTALS].iter().any(|names| names.contains(&plain_name.as_str())) => {
+                continue;
+            }
             () if leaf.values.iter().all(|value| is_share(value)) => 0,
             () if by_name < 2 && leaf.values.iter().all(|value| is_number(value)) => 1,
             // A few words are labels that can be given numbers.
@@ -1172,7 +1177,49 @@ fn scores(leaves: &IndexMap<String, RecordLeaf<'_>>, id: Option<&str>) -> Vec<Sc
         let rank = (by_name, by_value, leaf.has_list, leaf.depth);
         found.push(ScoreLeaf { path: path.clone(), name: name.to_owned(), rank });
     }
-    // Words whose numbers are not known come last, whatever they are called.
-    found.sort_by_key(|leaf| (leaf.rank.1 == 2, leaf.rank));
+    // Columns that say nothing of scores are those of models, or a score among other numbers: then it is the one that is true or
+    // false.
+    let are_all = |leaf: &ScoreLeaf, is_so: fn(&Value) -> bool| {
+        leaf.rank.0 == 2 && leaves.get(&leaf.path).is_some_and(|leaf| leaf.values.iter().all(|value| is_so(value)))
+    };
+    if found.iter().any(|leaf| are_all(leaf, is_truth)) {
+        found.retain(|leaf| leaf.rank.0 < 2 || are_all(leaf, is_truth) || are_all(leaf, is_mark));
+    }
+    // Words whose numbers are not known come last, unless the others say nothing of scores.
+    found.sort_by_key(|leaf| {
+        let is_last = leaf.rank.1 == 2 && !names_winner(&leaf.name);
+        (is_last, leaf.rank)
+    });
     found
+}
+
+/// True for the name of a column that says which of two was better.
+fn names_winner(name: &str) -> bool {
+    const WORDS: [&str; 4] = ["winner", "preferred", "preference", "verdict"];
+    words_of(name).iter().any(|word| WORDS.contains(&word.as_str()))
+}
+
+/// True for one of several raters: `rater1`, `annotator_2`.
+fn is_numbered_rater(name: &str) -> bool {
+    const WORDS: [&str; 9] =
+        ["rater", "annotator", "judge", "reviewer", "labeler", "labeller", "grader", "assessor", "human"];
+    name.ends_with(|last: char| last.is_ascii_digit())
+        && matches!(&words_of(name)[..], [word] if WORDS.contains(&word.as_str()))
+}
+
+fn is_truth(value: &Value) -> bool {
+    match value {
+        Value::Bool(_) => true,
+        Value::Text(text) => text.eq_ignore_ascii_case("true") || text.eq_ignore_ascii_case("false"),
+        _ => false,
+    }
+}
+
+/// True for 0 and 1.
+fn is_mark(value: &Value) -> bool {
+    let mark = match value {
+        Value::Text(text) => number(text),
+        other => other.as_number(),
+    };
+    matches!(mark, Some(mark) if mark == 0.0 || mark == 1.0)
 }
