@@ -234,6 +234,10 @@ pub(crate) fn join(mut files: Vec<LoadedFile>, attempts_from: Option<AttemptsFro
                         known.samples.append_attempts(&source.name, samples);
                     } else {
                         known.samples.append(&source.name, samples);
+                        if attempts_from.is_some() {
+                            // What the files of a folder share with those of others are attempts, as it was said.
+                            known.samples.shared = 0;
+                        }
                     }
                     known.unit.clone_from(&unit);
                     if known.run.task != run.task {

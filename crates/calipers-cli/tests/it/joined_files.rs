@@ -80,6 +80,12 @@ fn samples_that_several_tables_have_are_noted() {
     // Attempts that are said to be attempts need no note, and neither do parts of a run.
     let attempts = said(&folder, &["compare", "runs/A", "runs/B", "--attempts-from", "files"]);
     assert!(!attempts.contains("several of the"), "{attempts}");
+    let folder = Scratch::with("runs/1/a.csv", "id,score\na,1\n");
+    folder.write("runs/1/b.csv", "id,score\nb,1\n");
+    folder.write("runs/2/a.csv", "id,score\na,0\n");
+    folder.write("runs/2/b.csv", "id,score\nb,1\n");
+    let folders = said(&folder, &["score", "runs", "--attempts-from", "folders"]);
+    assert!(folders.contains("0.750") && !folders.contains("several of the"), "{folders}");
     let folder = Scratch::with("part/1.csv", "id,score\na,1\nb,0\n");
     folder.write("part/2.csv", "id,score\nc,1\nd,0\n");
     let parts = said(&folder, &["score", "part", "--columns", "run=@path.1"]);
