@@ -1,7 +1,7 @@
 //! What is proposed for tables of tools and people: it works when it is typed, leaves nothing out, and takes no figure for a sample.
 
 use crate::program::calipers;
-use crate::strangers::{RIGHT, SEVEN, advice, at_once, check, is, list, records, rows, score, with_advice, word};
+use crate::strangers::{RIGHT, SEVEN, advice, at_once, check, is, list, map, records, rows, score, with_advice, word};
 use calipers_testing::{Scratch, text};
 use serde_json::json;
 
@@ -582,6 +582,16 @@ fn outcomes_come_before_numbers_beside_them() {
             &[(3.5, 10)],
         ),
     ]);
+    let of = |name: &str, turned: bool| {
+        let results = map(|id, right| (format!("q{id}"), json!({"score": if turned { 1 - right } else { right }})));
+        json!({"name": name, "results": results})
+    };
+    check(vec![with_advice(
+        "models.json",
+        json!({"a": of("A", false), "b": of("B", true)}),
+        "records=*.results.*,run=^^@key,score=score",
+        TWO,
+    )]);
     // Who won is asked for, and not what else is true or false.
     let arena = records(|id, right| {
         json!({"question_id": format!("x{id}"), "model_a": "A", "model_b": "B", "winner": word(right, ["model_b", "model_a"]),

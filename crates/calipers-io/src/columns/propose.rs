@@ -462,6 +462,16 @@ fn search<'v>(value: &'v Value, path: &str, run: Option<&str>, depth: usize, set
                     add(root(), first(), true, (None, 1), entries.len());
                 }
             }
+            // Maps of records below the same key of several maps: none of the outer ones is left out.
+            for key in keys_of_records(entries) {
+                let maps: Vec<_> = entries.iter().filter_map(|(outer, map)| Some((outer.clone(), map.get(key)?.clone()))).collect();
+                let inner = || values().filter_map(|map| map.get(key)).flat_map(entries_of).map(|(_, value)| value);
+                let star = format!("*.{}.*", quote(key));
+                let star = if path.is_empty() { star } else { format!("{path}.{star}") };
+                // The same names below several keys are the same samples: the keys are runs.
+                let run = have_same_keys(&maps).then(|| "^^@key".to_owned());
+                add(star, inner().take(RECORDS_MAX).collect(), true, (run, 1), inner().count());
+            }
             let holds_lists = |value: &Value| {
                 let lists = entries_of(value);
                 !lists.is_empty() && lists.iter().all(|(_, list)| is_list_of_maps(list))
@@ -525,6 +535,18 @@ fn search<'v>(value: &'v Value, path: &str, run: Option<&str>, depth: usize, set
         }
         _ => {}
     }
+}
+
+/// The keys under which each of these maps has a map of records.
+fn keys_of_records(maps: &[(std::sync::Arc<str>, Value)]) -> Vec<&str> {
+    let Some((_, Value::Map(first))) = maps.first().filter(|_| maps.len() > 1) else { return Vec::new() };
+    let holds_records = |map: &Value| {
+        let records = entries_of(map);
+        let are_maps = records.iter().all(|(_, record)| is_map(record)) && share_keys(records);
+        records.len() > 1 && (are_maps || records.len() > 2 && records.iter().all(|(_, record)| is_share(record)))
+    };
+    let is_in_all = |key: &&str| maps.iter().all(|(_, map)| map.get(key).is_some_and(holds_records));
+    first.iter().map(|(key, _)| &**key).filter(is_in_all).collect()
 }
 
 /// True when a key names each record of a list, and the records of two lists alike.
@@ -1039,7 +1061,7 @@ const RESTS: [&str; 9] =
     ["failed", "fail", "failures", "failedcount", "incorrect", "wrong", "unresolved", "unsolved", "losses"];
 
 /// Names of columns that measure or count something else than how well it went.
-const OTHERS: [&str; 27] = [
+const OTHERS: [&str; 28] = [
     "step",
     "turn",
     "round",
@@ -1064,6 +1086,7 @@ const OTHERS: [&str; 27] = [
     "idx",
     "epoch",
     "duration",
+    "elapsed",
     "latency",
     "cost",
     "count",
