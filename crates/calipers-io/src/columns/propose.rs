@@ -464,7 +464,8 @@ fn search<'v>(value: &'v Value, path: &str, run: Option<&str>, depth: usize, set
             }
             // Maps of records below the same key of several maps: none of the outer ones is left out.
             for key in keys_of_records(entries) {
-                let maps: Vec<_> = entries.iter().filter_map(|(outer, map)| Some((outer.clone(), map.get(key)?.clone()))).collect();
+                let maps: Vec<_> =
+                    entries.iter().filter_map(|(outer, map)| Some((outer.clone(), map.get(key)?.clone()))).collect();
                 let inner = || values().filter_map(|map| map.get(key)).flat_map(entries_of).map(|(_, value)| value);
                 let star = format!("*.{}.*", quote(key));
                 let star = if path.is_empty() { star } else { format!("{path}.{star}") };
