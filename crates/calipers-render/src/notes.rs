@@ -12,6 +12,25 @@ pub enum RunNote<'a> {
     RepeatedAttempts(usize),
     /// Of so many files with attempts at the same samples, no two have one of the same name.
     NothingShared(usize),
+    /// So many samples of a run are in several of so many files, none of which says which attempt it has; and the columns that
+    /// would tell them apart, where there are any.
+    SharedSamples {
+        /// How many samples.
+        samples: usize,
+        /// Of how many files.
+        files: usize,
+        /// The columns.
+        id: Option<&'a str>,
+    },
+    /// Several tasks have samples of the same names, such as this one, which are told apart by names such as the example.
+    NamedByTask {
+        /// The tasks.
+        tasks: &'a [&'a str],
+        /// A name that several tasks have.
+        id: &'a dyn Display,
+        /// What the sample is called.
+        example: &'a dyn Display,
+    },
     /// Answers are compared with the right ones.
     PredictionsCompared,
     /// So many answers differ from the right ones only in how they are written.
@@ -58,6 +77,22 @@ pub fn note_sentence(note: RunNote<'_>) -> String {
         RunNote::NothingShared(files) => {
             let files = pluralize(files, "file");
             format!("no sample is in two of the {files}: each has one attempt, unless the files name it differently")
+        }
+        RunNote::SharedSamples { samples, files, id } => {
+            let (is_in, counts) = if samples == 1 { ("is in", "counts") } else { ("are in", "count") };
+            let samples = pluralize(samples, "sample");
+            let apart = id.map(|id| format!("; if they are different samples, `id={id}` tells them apart"));
+            let apart = apart.unwrap_or_default();
+            format!("{samples} {is_in} several of the {files} files, and {counts} as attempts of one run{apart}")
+        }
+        RunNote::NamedByTask { tasks, id, example } => {
+            let named = match tasks {
+                [one, other] => format!("the tasks `{one}` and `{other}`"),
+                tasks => format!("several of the {} tasks", tasks.len()),
+            };
+            format!(
+                "{named} have samples of the same names, which are no attempts at one: `{id}` is called `{example}`"
+            )
         }
         RunNote::UnknownReducer(name) => {
             format!("the log's reducer `{name}` is not known here; its results are left out")

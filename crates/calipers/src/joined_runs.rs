@@ -4,8 +4,11 @@ use crate::{AttemptsFrom, LoadedFile, RunError};
 use calipers_core::{Error, SampleId, Samples, Shards};
 use calipers_io::RecordedRun;
 use calipers_render::{RunNote, first_and_more, note_sentence};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
+
+/// The formats whose columns can be named.
+pub(crate) const TABLES: [&str; 4] = ["csv", "native", "parquet", "arrow"];
 
 /// The samples of several files as those of one run, with the file that each attempt is from.
 #[derive(Default)]
@@ -13,12 +16,19 @@ pub(crate) struct JoinedSamples {
     samples: Samples,
     /// The files, and where the rows of each end.
     files: Vec<(String, usize)>,
+    /// How many samples of files were in another one already, although no file says which attempt it has.
+    shared: usize,
 }
 
 impl JoinedSamples {
     /// Adds the samples of a file as a part of the run: an attempt that is known already is delivered again.
     pub(crate) fn append(&mut self, file: &str, samples: Samples) {
+        let (known, added, gives_epochs) = (self.samples.len(), samples.len(), samples.gives_epochs());
         self.samples.append(samples);
+        // Several runs of one file were told apart on purpose.
+        if !gives_epochs && self.files.last().is_some_and(|(last, _)| last != file) {
+            self.shared += known + added - self.samples.len();
+        }
         self.files.push((file.to_owned(), self.samples.deliveries()));
     }
 
@@ -33,10 +43,24 @@ impl JoinedSamples {
         self.samples.deliveries() - self.samples.attempts()
     }
 
-    /// What to know about them.
-    pub(crate) fn note(&self) -> Option<String> {
+    /// What to know about them, as they were read with these columns; none where they are no table.
+    pub(crate) fn notes(&self, columns: Option<&[(String, String)]>) -> Vec<String> {
+        let mut notes = Vec::new();
         let repeats = self.repeats();
-        (repeats > 0).then(|| note_sentence(RunNote::RepeatedAttempts(repeats)))
+        if repeats > 0 {
+            notes.push(note_sentence(RunNote::RepeatedAttempts(repeats)));
+        }
+        if self.shared > 0 {
+            let mut files: Vec<&str> = self.files.iter().map(|(file, _)| file.as_str()).collect();
+            files.dedup();
+            let id = |columns: &[(String, String)]| {
+                let column = columns.iter().find(|(name, _)| name == "id").map_or("id", |(_, column)| column);
+                telling_part(&files).map(|part| format!("{part}+{column}"))
+            };
+            let (samples, id) = (self.shared, columns.and_then(id));
+            notes.push(note_sentence(RunNote::SharedSamples { samples, files: files.len(), id: id.as_deref() }));
+        }
+        notes
     }
 
     /// The samples with each attempt in one row. Fails if two files say different things about one attempt.
@@ -50,6 +74,61 @@ impl JoinedSamples {
             Some((id, epoch, difference)) => Err(difference.map_places(file).to_error(&id, epoch).into()),
         }
     }
+}
+
+/// The part of their paths that tells all of these files apart, as columns name it.
+fn telling_part(files: &[&str]) -> Option<String> {
+    let are_told_apart = |part: &dyn Fn(&str) -> Option<String>| {
+        let parts: Option<HashSet<String>> = files.iter().map(|file| part(file)).collect();
+        parts.is_some_and(|parts| parts.len() == files.len())
+    };
+    let stem = |file: &str| Path::new(file).file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    if are_told_apart(&stem) {
+        return Some("@stem".to_owned());
+    }
+    let part = |place: usize| move |file: &str| file.split(['/', '\\']).nth(place).map(str::to_owned);
+    let depth = files.first()?.split(['/', '\\']).count();
+    (0..depth).find(|&place| are_told_apart(&part(place))).map(|place| format!("@path.{}", place + 1))
+}
+
+/// A name that samples of two tasks have, and one of the tasks.
+fn shared_by_tasks(runs: &[&mut RecordedRun<Shards>]) -> Option<(SampleId, String)> {
+    let mut task_of: HashMap<SampleId, &String> = HashMap::new();
+    let named = runs.iter().filter_map(|run| Some((run.task.as_ref()?, run)));
+    let mut ids = named.flat_map(|(task, run)| run.samples.iter().flat_map(Samples::ids).map(move |id| (id, task)));
+    let shared = ids.find(|(id, task)| task_of.insert(id.clone(), task).is_some_and(|other| other != *task));
+    shared.map(|(id, task)| (id, task.clone()))
+}
+
+/// Names the samples of runs that are to be one by their tasks too, if two tasks have a sample of the same name: question 1 of one
+/// task is no attempt at question 1 of another.
+pub(crate) fn name_by_task(mut runs: Vec<&mut RecordedRun<Shards>>) {
+    let tasks: BTreeSet<String> = runs.iter().filter_map(|run| run.task.clone()).collect();
+    if tasks.len() < 2 {
+        return;
+    }
+    let Some((id, task)) = shared_by_tasks(&runs) else { return };
+    for run in &mut runs {
+        let Some(task) = &run.task else { continue };
+        run.samples.iter_mut().for_each(|samples| samples.name_within(task));
+        if let Some(completeness) = &mut run.completeness {
+            completeness.never_ran.iter_mut().for_each(|(id, _)| *id = id.within(task));
+        }
+    }
+    let tasks: Vec<&str> = tasks.iter().map(String::as_str).collect();
+    let note = note_sentence(RunNote::NamedByTask { tasks: &tasks, id: &id, example: &id.within(&task) });
+    if let Some(first) = runs.first_mut() {
+        first.notes.push(note);
+    }
+}
+
+/// The same for the runs of files, of which those with the same name will be one.
+pub(crate) fn name_by_task_in(files: &mut [LoadedFile], is_joined: impl Fn(&RecordedRun<Shards>) -> bool) {
+    let mut by_name: HashMap<Option<String>, Vec<&mut RecordedRun<Shards>>> = HashMap::new();
+    for run in files.iter_mut().flat_map(|file| &mut file.runs).filter(|run| is_joined(run)) {
+        by_name.entry(run.name.clone()).or_default().push(run);
+    }
+    by_name.into_values().for_each(name_by_task);
 }
 
 /// What was tried in a run, the file that it is from, and the samples.
@@ -127,10 +206,11 @@ fn check_joined(files: &[LoadedFile], attempts_from: Option<AttemptsFrom>) -> Re
 
 /// The runs of several files, those with the same name as one. Without attempts that are spread over files, they are joined
 /// as the parts of a run: an attempt that is in two files is read twice.
-pub(crate) fn join(files: Vec<LoadedFile>, attempts_from: Option<AttemptsFrom>) -> Vec<FileOfRun> {
+pub(crate) fn join(mut files: Vec<LoadedFile>, attempts_from: Option<AttemptsFrom>) -> Vec<FileOfRun> {
     if let Err(error) = check_joined(&files, attempts_from) {
         return vec![FileOfRun { file: Err(error.into()), repeats: 0 }];
     }
+    name_by_task_in(&mut files, |run| run.name.is_some() || attempts_from.is_some());
     let mut joined: Vec<JoinedRun> = Vec::new();
     let mut places = HashMap::new();
     for file in files {
@@ -154,8 +234,15 @@ pub(crate) fn join(files: Vec<LoadedFile>, attempts_from: Option<AttemptsFrom>) 
                         known.samples.append_attempts(&source.name, samples);
                     } else {
                         known.samples.append(&source.name, samples);
+                        if attempts_from.is_some() {
+                            // What the files of a folder share with those of others are attempts, as it was said.
+                            known.samples.shared = 0;
+                        }
                     }
                     known.unit.clone_from(&unit);
+                    if known.run.task != run.task {
+                        known.run.task = None;
+                    }
                     // Several runs of one file may be parts of a run.
                     if known.files.last() != Some(&source.name) {
                         known.files.push(source.name.clone());
@@ -188,7 +275,8 @@ impl JoinedRun {
         let repeats = self.samples.repeats();
         let mut known = HashSet::new();
         self.run.notes.retain(|note| known.insert(note.clone()));
-        self.run.notes.extend(self.samples.note());
+        let is_table = TABLES.contains(&self.run.format);
+        self.run.notes.extend(self.samples.notes(is_table.then_some(&self.run.columns[..])));
         match self.samples.finish() {
             Ok(samples) => {
                 // Attempts at one sample need one name for it: `1` is not `1.0`, and `q1` not `Q1`.

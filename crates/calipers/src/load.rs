@@ -3,7 +3,7 @@
 //! The format of a file is detected once; only the columns that the question needs are read, in parts, on all threads; and
 //! scorers and conditions are applied here and nowhere else ([why](../../../docs/design/front-door.md)).
 
-use crate::joined_runs::{self, JoinedSamples};
+use crate::joined_runs::{self, JoinedSamples, TABLES};
 use crate::{Needs, RunError, Selection};
 use calipers_core::{Caveat, Completeness, Error, ErrorKind, MissingRule, RunIdentity, Samples, Shards, telling_names};
 use calipers_io::{Format, RecordedResults, RecordedRun, Source};
@@ -49,13 +49,29 @@ pub fn load<'a>(
 /// The runs of all files, each once; errors first.
 fn load_joined(selection: &Selection, needs: &Needs) -> Vec<Result<LoadedFile, RunError>> {
     let (mut loaded, mut errors) = (Vec::new(), Vec::new());
+    // A run that is asked for need not be in every file.
+    let of_all = Selection { runs: Vec::new(), ..selection.clone() };
+    let mut known: Vec<String> = Vec::new();
     for source in &selection.sources {
-        match load_file(source, selection, needs) {
-            Ok(file) => loaded.push(file),
+        match load_file(source, &of_all, needs) {
+            Ok(mut file) => {
+                known.extend(file.runs.iter().flat_map(run_names));
+                file.runs.retain(|run| selection.runs.is_empty() || place_of_run(run, &selection.runs).is_some());
+                if selection.runs.is_empty() || !file.runs.is_empty() {
+                    loaded.push(file);
+                }
+            }
             Err(error) => errors.push(Err(error)),
         }
     }
-    let joined = joined_runs::join(loaded, selection.attempts_from);
+    if loaded.is_empty() && errors.is_empty() && !selection.runs.is_empty() {
+        return vec![Err(no_such_run(&selection.runs, &known).into())];
+    }
+    let mut joined = joined_runs::join(loaded, selection.attempts_from);
+    joined.sort_by_key(|joined| {
+        let run = joined.file.as_ref().ok().and_then(|file| file.runs.first());
+        run.and_then(|run| place_of_run(run, &selection.runs))
+    });
     // What the files say about one attempt is compared in all they hold.
     if joined.iter().any(|run| run.repeats > 0) && !needs.is_everything() {
         return load_joined(selection, &needs.of_all_columns());
@@ -128,23 +144,32 @@ fn choose_runs(runs: &mut Vec<RecordedRun<Shards>>, asked: &[String]) -> Result<
     if asked.is_empty() {
         return Ok(());
     }
-    let known: Vec<String> = runs.iter().flat_map(run_names).collect();
-    let place = |run: &RecordedRun<Shards>| asked.iter().position(|name| run_names(run).any(|known| known == *name));
-    if !runs.iter().any(|run| place(run).is_some()) {
-        let known: Vec<&str> = known.iter().map(String::as_str).collect();
-        let meant = calipers_core::nearest(&asked[0], &known).map(|near| format!("did you mean `{near}`? "));
-        let mut listed: Vec<&str> = Vec::new();
-        known.iter().for_each(|name| {
-            if listed.len() < 8 && !listed.contains(name) {
-                listed.push(name);
-            }
-        });
-        let hint = format!("{}the runs are {}", meant.unwrap_or_default(), listed.join(", "));
-        return Err(Error::argument(format!("there is no run `{}`", asked[0]), hint));
+    if !runs.iter().any(|run| place_of_run(run, asked).is_some()) {
+        return Err(no_such_run(asked, &runs.iter().flat_map(run_names).collect::<Vec<_>>()));
     }
-    runs.retain(|run| place(run).is_some());
-    runs.sort_by_key(place);
+    runs.retain(|run| place_of_run(run, asked).is_some());
+    runs.sort_by_key(|run| place_of_run(run, asked));
     Ok(())
+}
+
+/// The place of a run among those that are asked for.
+fn place_of_run(run: &RecordedRun<Shards>, asked: &[String]) -> Option<usize> {
+    asked.iter().position(|name| run_names(run).any(|known| known == *name))
+}
+
+/// The error for a run that is asked for and that nothing has, beside those that there are.
+fn no_such_run(asked: &[String], known: &[String]) -> Error {
+    const LISTED_MAX: usize = 8;
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    let meant = calipers_core::nearest(&asked[0], &known).map(|near| format!("did you mean `{near}`? "));
+    let mut listed: Vec<&str> = Vec::new();
+    known.iter().for_each(|name| {
+        if listed.len() < LISTED_MAX && !listed.contains(name) {
+            listed.push(name);
+        }
+    });
+    let hint = format!("{}the runs are {}", meant.unwrap_or_default(), listed.join(", "));
+    Error::argument(format!("there is no run `{}`", asked[0]), hint)
 }
 
 /// What a run may be called within its file: its name, its model, its task; the file only if it has none of them.
@@ -273,9 +298,11 @@ impl LoadedRun {
 
     /// Fails if two files say different things about one attempt.
     fn merge_all(name: &str, files: impl IntoIterator<Item = LoadedFile>) -> Result<Self, RunError> {
-        let files: Vec<LoadedFile> = files.into_iter().collect();
+        let mut files: Vec<LoadedFile> = files.into_iter().collect();
         let runs = files.iter().flat_map(|file| file.runs.iter().map(|run| (file.source.name.as_str(), run)));
         joined_runs::check_tried(runs)?;
+        joined_runs::name_by_task(files.iter_mut().flat_map(|file| &mut file.runs).collect());
+        let are_tables = files.iter().flat_map(|file| &file.runs).all(|run| TABLES.contains(&run.format));
         let mut all = Self { name: name.to_owned(), ..Self::default() };
         let mut joined = JoinedSamples::default();
         let (mut tasks, mut models) = (Vec::new(), Vec::new());
@@ -301,7 +328,7 @@ impl LoadedRun {
             all.files.push(file.source.name);
         }
         all.repeats = joined.repeats();
-        all.notes.extend(joined.note());
+        all.notes.extend(joined.notes(are_tables.then_some(&all.columns[..])));
         all.samples = joined.finish()?;
         // What one file lacks another may hold, such as a run that was made again.
         let known = &all.samples;

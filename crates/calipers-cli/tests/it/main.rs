@@ -29,6 +29,7 @@ mod history;
 mod hostile_files;
 mod hostile_text;
 mod inspect;
+mod joined_files;
 mod judge;
 mod labels;
 mod memory;

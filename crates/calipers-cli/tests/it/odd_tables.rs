@@ -484,3 +484,106 @@ fn dots_that_may_separate_thousands_are_noted() {
     // 0.500 is no thousand.
     assert!(!said("decimals.csv", table("0.500"), &[]).contains("thousands"));
 }
+
+#[test]
+fn what_says_that_there_was_no_error_is_none() {
+    for word in ["False", "nan", "None", "0", "N/A", "NULL", "no error", "-"] {
+        let table = rows("id,score,error", |id, right| format!("q{id},{right},{word}"));
+        let said_of = said("r.csv", table, &[]);
+        assert!(said_of.contains("10 samples") && !said_of.contains("errored"), "{word}: {said_of}");
+        let lines = records(|id, right| json!({"id": id, "score": right, "error": word}));
+        let said_of = said("r.jsonl", lines, &[]);
+        assert!(!said_of.contains("errored"), "{word}: {said_of}");
+    }
+    for none in [json!(0), json!([]), json!({}), json!(null), json!(false)] {
+        let lines = records(|id, right| json!({"id": id, "score": right, "error": none}));
+        assert!(!said("r.jsonl", lines, &[]).contains("errored"), "{none}");
+    }
+    for word in ["timeout", "True", "1"] {
+        let table = rows("id,score,error", |id, right| format!("q{id},{right},{word}"));
+        assert!(said("r.csv", table, &[]).contains("10 errored"), "{word}");
+    }
+}
+
+#[test]
+fn scores_of_one_column_are_written_in_one_way() {
+    let error = |scores: [&str; 3], separator: char| {
+        let rows: String = scores.iter().enumerate().map(|(id, score)| format!("q{id}{separator}{score}\n")).collect();
+        said("r.csv", format!("id{separator}score\n{rows}"), &["-m", "mean"])
+    };
+    let mixed = error(["85%", "90", "70 %"], ',');
+    assert!(mixed.contains("error: `85%` is a share of 1, and `90` in the same column is none"), "{mixed}");
+    let mixed = error(["4/5", "3", "5"], ',');
+    assert!(mixed.contains("error: `4/5` is a share of 1, and `3` in the same column is none"), "{mixed}");
+    let dots = error(["0,500", "1.000", "0,250"], ';');
+    let want = "error: `0,500` has a decimal comma, and the dot of `1.000` in the same column may separate thousands";
+    assert!(dots.contains(want), "{dots}");
+    // Shares beside shares, and a decimal comma beside one digit, mean one thing.
+    assert!(error(["85%", "0.9", "1"], ',').contains("0.917"));
+    assert!(error(["0,5", "0.5", "1"], ';').contains("0.667"));
+    // Shares are read in JSON too.
+    let lines = "{\"id\":1,\"score\":\"4/5\"}\n{\"id\":2,\"score\":\"85%\"}\n{\"id\":3,\"score\":\"0.6\"}\n";
+    let folder = Scratch::with("r.jsonl", lines);
+    assert_eq!(score(&folder, "r.jsonl", &[]), Ok(vec![(0.75, 3)]));
+}
+
+#[test]
+fn marks_and_most_points_that_no_figure_uses_are_named() {
+    let skipped = rows("id,score,skipped", |id, right| format!("q{id},{right},{}", word(right, ["True", "False"])));
+    let said_of = said("r.csv", &skipped, &[]);
+    let note = "`skipped` is true for some of the records, which count like the others: the condition `skipped=False` leaves \
+                them out";
+    assert!(said_of.contains(note), "{said_of}");
+    let folder = Scratch::with("r.csv", &skipped);
+    assert_eq!(score(&folder, "r.csv", &["--where", "skipped=False"]), Ok(vec![(1.0, 7)]));
+    assert!(!said("r.csv", skipped, &["--where", "skipped=False"]).contains("leaves them out"));
+    let valid = records(|id, right| json!({"id": id, "score": right, "is_valid": is(right)}));
+    assert!(said("r.jsonl", valid, &[]).contains("`is_valid` is false for some of the records"));
+    let points = rows("id,score,max_score", |id, right| format!("q{id},{right},{}", 5 + 5 * right));
+    assert!(said("r.csv", points, &[]).contains("`max_score` differs between records, and no score is divided by it"));
+    let same = rows("id,score,max_score,skipped", |id, right| format!("q{id},{right},1,False"));
+    let said_of = said("r.csv", same, &[]);
+    assert!(!said_of.contains("note:"), "{said_of}");
+}
+
+#[test]
+fn a_total_of_totals_is_no_sample() {
+    let folder = Scratch::with("r.csv", plain() + "law total,4\nart total,3\ngrand total,7\n");
+    let error = score(&folder, "r.csv", &[]).expect_err("a summary");
+    assert!(error.contains("`grand total`, has the mean or the sum of the others"), "{error}");
+}
+
+#[test]
+fn times_are_ids() {
+    let lines = records(|id, right| json!({"id": 1_700_000_000.25 + id as f64, "score": right}));
+    let folder = Scratch::with("r.jsonl", lines);
+    assert_eq!(score(&folder, "r.jsonl", &[]), Ok(SEVEN.to_vec()));
+}
+
+#[test]
+fn right_answers_that_look_like_outcomes_are_noted() {
+    let table = rows("id,predicted,correct", |id, right| {
+        let gold = word((id % 2) as u8, ["no", "yes"]);
+        let given = if right == 1 { gold } else { word(1 - (id % 2) as u8, ["no", "yes"]) };
+        format!("q{id},{given},{gold}")
+    });
+    let said_of = said("r.csv", &table, &[]);
+    let note = "`correct` is read as whether the answer is right; if it is the right answer, as `predicted` suggests, say \
+                `predicted=predicted,actual=correct`";
+    assert!(said_of.contains(note), "{said_of}");
+    let folder = Scratch::with("r.csv", table);
+    assert_eq!(score(&folder, "r.csv", &["--columns", "predicted=predicted,actual=correct"]), Ok(SEVEN.to_vec()));
+    let outcome = rows("id,predicted,correct", |id, right| format!("q{id},yes,{}", word(right, ["False", "True"])));
+    assert!(!said("r.csv", outcome, &[]).contains("suggests"));
+}
+
+#[test]
+fn a_table_of_one_column_asks_what_names_the_samples() {
+    let lines: String = RIGHT.iter().map(|right| format!("{right}\n")).collect();
+    for (name, header, wanted) in [("a.csv", "score", "id=@line"), ("b.csv", "judged", "id=@line,score=judged")] {
+        let folder = Scratch::with(name, format!("{header}\n{lines}"));
+        let error = score(&folder, name, &[]).expect_err("no column names the samples");
+        assert!(error.contains(&format!("with `--columns {wanted}`")), "{error}");
+        assert_eq!(score(&folder, name, &["--columns", wanted]), Ok(SEVEN.to_vec()));
+    }
+}

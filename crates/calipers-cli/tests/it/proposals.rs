@@ -1,7 +1,7 @@
 //! What is proposed for tables of tools and people: it works when it is typed, leaves nothing out, and takes no figure for a sample.
 
 use crate::program::calipers;
-use crate::strangers::{RIGHT, SEVEN, advice, at_once, check, is, list, records, rows, score, with_advice, word};
+use crate::strangers::{RIGHT, SEVEN, advice, at_once, check, is, list, map, records, rows, score, with_advice, word};
 use calipers_testing::{Scratch, text};
 use serde_json::json;
 
@@ -535,4 +535,92 @@ fn merged_cells_that_named_the_model_are_noted() {
     assert!(said_of.contains("`model` is empty in most records, and these name no run"), "{said_of}");
     let said_of = said("whole.csv", rows("model,id,score", |id, right| format!("a,q{id},{right}")));
     assert!(!said_of.contains("is empty"), "{said_of}");
+}
+
+#[test]
+fn outcomes_come_before_numbers_beside_them() {
+    check(vec![
+        with_advice(
+            "nameless.csv",
+            RIGHT
+                .iter()
+                .enumerate()
+                .map(|(id, right)| {
+                    format!("\"What is {id}?\",x,A,{},0.2,0.3,0.1,0.4\n", word(*right, ["False", "True"]))
+                })
+                .collect::<String>(),
+            "id=column 1,score=column 4",
+            SEVEN,
+        ),
+        with_advice(
+            "feedback.jsonl",
+            records(|id, right| {
+                json!({"id": format!("r{id}"), "run_type": "chain",
+                    "feedback_stats": {"correctness": {"n": 1, "avg": right, "values": {}}}})
+            }),
+            "id=id,score=feedback_stats.correctness.avg",
+            SEVEN,
+        ),
+        with_advice(
+            "cells.csv",
+            rows("id,scores", |id, right| format!("q{id},\"[{right}, {right}]\"")),
+            "id=id,score=scores[]",
+            SEVEN,
+        ),
+        with_advice(
+            "answers.jsonl",
+            records(
+                |id, right| json!({"task_id": format!("g{id}"), "Level": "1", "prediction": word(right, ["Rome", "Paris"]), "true_answer": "Paris"}),
+            ),
+            "id=task_id,predicted=prediction,actual=true_answer",
+            SEVEN,
+        ),
+        with_advice(
+            "raters.csv",
+            rows("item_id,rater1,rater2", |id, right| format!("q{id},{},{}", 5 * right, 2 + right)),
+            "id=item_id,score.rater1=rater1,score.rater2=rater2",
+            &[(3.5, 10)],
+        ),
+    ]);
+    let of = |name: &str, turned: bool| {
+        let results = map(|id, right| (format!("q{id}"), json!({"score": if turned { 1 - right } else { right }})));
+        json!({"name": name, "results": results})
+    };
+    check(vec![with_advice(
+        "models.json",
+        json!({"a": of("A", false), "b": of("B", true)}),
+        "records=*.results.*,run=^^@key,score=score",
+        TWO,
+    )]);
+    // Who won is asked for, and not what else is true or false.
+    let arena = records(|id, right| {
+        json!({"question_id": format!("x{id}"), "model_a": "A", "model_b": "B", "winner": word(right, ["model_b", "model_a"]),
+            "anony": true, "tstamp": 1 + id})
+    });
+    let folder = Scratch::with("arena.jsonl", arena);
+    let flags = advice(&score(&folder, "arena.jsonl", &[]).expect_err("no score is known"));
+    assert_eq!(flags[1], "id=question_id,score=winner");
+    let labels = ["--label", "model_a=1", "--label", "model_b=0"];
+    let flags: Vec<&str> = flags.iter().map(String::as_str).chain(labels).collect();
+    assert_eq!(score(&folder, "arena.jsonl", &flags), Ok(SEVEN.to_vec()));
+}
+
+#[test]
+fn comments_and_records_in_one_line_are_taken_apart_by_what_is_proposed() {
+    let lines = "// results\n[{\"id\": 1, \"score\": 1},\n // the second\n {\"id\": 2, \"score\": 0}]\n";
+    assert!(said("r.json", lines).contains("`sed 's|^ *//.*||' r.json > results.json`"));
+    let within = "// results\n[{\"id\": 1, \"score\": 1}, // good\n {\"id\": 2, \"score\": 0},\n]\n";
+    assert!(said("r.json", within).contains("`npx json5 r.json > results.json`"));
+    let joined = "{\"id\":1,\"score\":1}{\"id\":2,\"score\":0}\n";
+    assert!(said("r.jsonl", joined).contains("`jq -c . r.jsonl > results.jsonl`"));
+}
+
+#[test]
+fn apps_and_sessions_are_what_was_tried() {
+    for name in ["app_id", "session_name", "experiment_id"] {
+        let header = format!("record_id,{name},score");
+        let table = rows(&header, |id, right| format!("rec{id},{},{right}", ["one", "two"][id % 2]));
+        let said_of = said("r.csv", table);
+        assert!(said_of.contains(&format!("`run={name}` tells them apart")), "{said_of}");
+    }
 }

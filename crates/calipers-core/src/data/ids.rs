@@ -77,6 +77,18 @@ impl SampleId {
         }
     }
 
+    /// The id of the same sample where others of another task may have the same one.
+    ///
+    /// ```
+    /// use calipers_core::SampleId;
+    ///
+    /// assert_eq!(SampleId::from(17).within("law"), SampleId::from("law/17"));
+    /// ```
+    #[must_use]
+    pub fn within(&self, task: &str) -> Self {
+        Self::Text(format!("{task}/{self}").into())
+    }
+
     /// A digest that is the same on every machine, in every version and for every spelling of the id: FNV-1a of its text, mixed
     /// so that every bit depends on every byte. Parts of a run are told apart by it.
     ///

@@ -134,7 +134,7 @@ impl Labels {
         };
         // Inspect counts words such as `pass` as unknown, and so as 0.
         let by_outcome = || match value {
-            Value::Text(text) if !self.unknown_is_zero => outcome(text),
+            Value::Text(text) if !self.unknown_is_zero => outcome(text).or_else(|| share(text)),
             _ => None,
         };
         number.or_else(by_outcome).or(if self.unknown_is_zero { Some(0.0) } else { None })
@@ -211,6 +211,19 @@ fn outcome(text: &str) -> Option<f64> {
         () if is_among(&FAILURES) => Some(0.0),
         () => None,
     }
+}
+
+/// A share that is written as a percentage or as a part of a whole: `85%`, `4/5`.
+fn share(text: &str) -> Option<f64> {
+    let is_plain = |text: &&str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let plain = |text: &str| Some(text.trim()).filter(is_plain)?.parse::<f64>().ok();
+    let text = text.trim();
+    if let Some(percent) = text.strip_suffix('%') {
+        return plain(percent).map(|percent| percent / 100.0);
+    }
+    let (part, whole) = text.split_once('/')?;
+    let (part, whole) = (plain(part)?, plain(whole)?);
+    (whole > 0.0 && part <= whole).then_some(part / whole)
 }
 
 fn word(text: &str) -> Option<f64> {

@@ -330,6 +330,24 @@ impl Samples {
         attempts
     }
 
+    /// Names every sample by this task too, because another task may have samples of the same names.
+    ///
+    /// ```
+    /// use calipers_core::Samples;
+    ///
+    /// let mut samples = Samples::new();
+    /// samples.push(1).score("judge", 1.0);
+    /// samples.name_within("law");
+    /// assert_eq!(samples.ids().next(), Some("law/1".into()));
+    /// ```
+    pub fn name_within(&mut self, task: &str) {
+        let mut ids = SampleIds::default();
+        for id in self.ids.iter() {
+            ids.place((&id.within(task)).into());
+        }
+        self.ids = ids;
+    }
+
     /// The number of samples.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -69,7 +69,7 @@ pub(crate) const ATTEMPTS: [&str; 9] =
 pub(crate) const PLAIN_ATTEMPTS: [&str; 6] = ["trial", "trial_idx", "attempt", "attempt_idx", "rollout", "rollout_idx"];
 
 /// The run: what was tried. The most telling come first.
-pub(crate) const RUNS: [&str; 39] = [
+pub(crate) const RUNS: [&str; 45] = [
     "model",
     "model_name",
     "model_id",
@@ -109,7 +109,45 @@ pub(crate) const RUNS: [&str; 39] = [
     "config_name",
     "prompt_name",
     "prompt_template",
+    "app_id",
+    "app_name",
+    "app_version",
+    "session_name",
+    "project_name",
+    "experiment_id",
 ];
+
+/// The most that a score can be.
+pub(crate) const MOSTS: [&str; 9] = [
+    "max_score",
+    "max_points",
+    "max_reward",
+    "max_possible_score",
+    "points_possible",
+    "possible_points",
+    "points_max",
+    "score_max",
+    "out_of",
+];
+
+/// Marks of records that someone may not want to count.
+pub(crate) const EXCLUSIONS: [&str; 12] = [
+    "skipped",
+    "is_skipped",
+    "skip",
+    "excluded",
+    "is_excluded",
+    "exclude",
+    "ignored",
+    "ignore",
+    "discarded",
+    "filtered_out",
+    "invalid",
+    "is_invalid",
+];
+
+/// Marks of records that count, where others may not.
+pub(crate) const INCLUSIONS: [&str; 4] = ["valid", "is_valid", "included", "is_included"];
 
 /// What a score of a long table is a score by: one row per sample and metric.
 pub(crate) const SCORERS: [&str; 16] = [
@@ -463,8 +501,15 @@ mod tests {
     fn every_name_that_is_known_is_documented() {
         let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/formats/any-table.md");
         let page = std::fs::read_to_string(page).expect("the page is there");
-        for name in
-            IDS.iter().chain(&SCORES).chain(&ATTEMPTS).chain(&RUNS).chain(&SCORERS).chain(&SETTINGS).chain(&COUNTS)
+        for name in IDS
+            .iter()
+            .chain(&SCORES)
+            .chain(&ATTEMPTS)
+            .chain(&RUNS)
+            .chain(&SCORERS)
+            .chain(&SETTINGS)
+            .chain(&COUNTS)
+            .chain(&MOSTS)
         {
             assert!(page.contains(&format!("`{name}`")), "{name}");
         }

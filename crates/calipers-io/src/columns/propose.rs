@@ -242,12 +242,13 @@ const PREDICTED: [&str; 17] = [
     "model_response",
     "guess",
 ];
-const ACTUAL: [&str; 18] = [
+const ACTUAL: [&str; 19] = [
     "gold",
     "gold_answer",
     "gold_label",
     "label",
     "true_label",
+    "true_answer",
     "target",
     "truth",
     "ground_truth",
@@ -461,6 +462,17 @@ fn search<'v>(value: &'v Value, path: &str, run: Option<&str>, depth: usize, set
                     add(root(), first(), true, (None, 1), entries.len());
                 }
             }
+            // Maps of records below the same key of several maps: none of the outer ones is left out.
+            for key in keys_of_records(entries) {
+                let maps: Vec<_> =
+                    entries.iter().filter_map(|(outer, map)| Some((outer.clone(), map.get(key)?.clone()))).collect();
+                let inner = || values().filter_map(|map| map.get(key)).flat_map(entries_of).map(|(_, value)| value);
+                let star = format!("*.{}.*", quote(key));
+                let star = if path.is_empty() { star } else { format!("{path}.{star}") };
+                // The same names below several keys are the same samples: the keys are runs.
+                let run = have_same_keys(&maps).then(|| "^^@key".to_owned());
+                add(star, inner().take(RECORDS_MAX).collect(), true, (run, 1), inner().count());
+            }
             let holds_lists = |value: &Value| {
                 let lists = entries_of(value);
                 !lists.is_empty() && lists.iter().all(|(_, list)| is_list_of_maps(list))
@@ -524,6 +536,18 @@ fn search<'v>(value: &'v Value, path: &str, run: Option<&str>, depth: usize, set
         }
         _ => {}
     }
+}
+
+/// The keys under which each of these maps has a map of records.
+fn keys_of_records(maps: &[(std::sync::Arc<str>, Value)]) -> Vec<&str> {
+    let Some((_, Value::Map(first))) = maps.first().filter(|_| maps.len() > 1) else { return Vec::new() };
+    let holds_records = |map: &Value| {
+        let records = entries_of(map);
+        let are_maps = records.iter().all(|(_, record)| is_map(record)) && share_keys(records);
+        records.len() > 1 && (are_maps || records.len() > 2 && records.iter().all(|(_, record)| is_share(record)))
+    };
+    let is_in_all = |key: &&str| maps.iter().all(|(_, map)| map.get(key).is_some_and(holds_records));
+    first.iter().map(|(key, _)| &**key).filter(is_in_all).collect()
 }
 
 /// True when a key names each record of a list, and the records of two lists alike.
@@ -1038,7 +1062,7 @@ const RESTS: [&str; 9] =
     ["failed", "fail", "failures", "failedcount", "incorrect", "wrong", "unresolved", "unsolved", "losses"];
 
 /// Names of columns that measure or count something else than how well it went.
-const OTHERS: [&str; 27] = [
+const OTHERS: [&str; 28] = [
     "step",
     "turn",
     "round",
@@ -1063,13 +1087,15 @@ const OTHERS: [&str; 27] = [
     "idx",
     "epoch",
     "duration",
+    "elapsed",
     "latency",
     "cost",
     "count",
 ];
 
 /// Words in the names of columns that say when something happened.
-const MOMENTS: [&str; 9] = ["start", "end", "time", "timestamp", "date", "created", "updated", "started", "ended"];
+const MOMENTS: [&str; 10] =
+    ["start", "end", "time", "timestamp", "tstamp", "date", "created", "updated", "started", "ended"];
 
 /// True for the name of a judge or another rater.
 fn is_rater(name: &str) -> bool {
@@ -1133,7 +1159,7 @@ fn scores(leaves: &IndexMap<String, RecordLeaf<'_>>, id: Option<&str>) -> Vec<Sc
         let is_ok = plain_name == "ok" || plain_name == "r";
         let by_name = match () {
             () if is_known => 0,
-            () if sounds || is_ok => 1,
+            () if sounds || is_ok || is_numbered_rater(name) => 1,
             () => 2,
         };
         let some = || leaf.values.iter().filter(|value| !value.is_missing() && !matches!(value, Value::Null));
@@ -1155,7 +1181,10 @@ fn scores(leaves: &IndexMap<String, RecordLeaf<'_>>, id: Option<&str>) -> Vec<Sc
             () if by_name == 2 && words_of(name).iter().any(|word| word == "model") && has_text => continue,
             // A word that names who judged is no judgement.
             () if is_rater(name) && some().any(|value| matches!(value, Value::Text(_)) && !is_share(value)) => continue,
-            () if is_count_of_total(leaf, leaves) || by_name == 2 && OTHERS.contains(&plain_name.as_str()) => continue,
+            () if is_count_of_total(leaf, leaves) => continue,
+            () if by_name == 2 && [&OTHERS[..], &TOTALS].iter().any(|names| names.contains(&plain_name.as_str())) => {
+                continue;
+            }
             () if leaf.values.iter().all(|value| is_share(value)) => 0,
             () if by_name < 2 && leaf.values.iter().all(|value| is_number(value)) => 1,
             // A few words are labels that can be given numbers.
@@ -1172,7 +1201,49 @@ fn scores(leaves: &IndexMap<String, RecordLeaf<'_>>, id: Option<&str>) -> Vec<Sc
         let rank = (by_name, by_value, leaf.has_list, leaf.depth);
         found.push(ScoreLeaf { path: path.clone(), name: name.to_owned(), rank });
     }
-    // Words whose numbers are not known come last, whatever they are called.
-    found.sort_by_key(|leaf| (leaf.rank.1 == 2, leaf.rank));
+    // Columns that say nothing of scores are those of models, or a score among other numbers: then it is the one that is true or
+    // false.
+    let are_all = |leaf: &ScoreLeaf, is_so: fn(&Value) -> bool| {
+        leaf.rank.0 == 2 && leaves.get(&leaf.path).is_some_and(|leaf| leaf.values.iter().all(|value| is_so(value)))
+    };
+    if found.iter().any(|leaf| are_all(leaf, is_truth)) {
+        found.retain(|leaf| leaf.rank.0 < 2 || are_all(leaf, is_truth) || are_all(leaf, is_mark));
+    }
+    // Words whose numbers are not known come last, unless the others say nothing of scores.
+    found.sort_by_key(|leaf| {
+        let is_last = leaf.rank.1 == 2 && !names_winner(&leaf.name);
+        (is_last, leaf.rank)
+    });
     found
+}
+
+/// True for the name of a column that says which of two was better.
+fn names_winner(name: &str) -> bool {
+    const WORDS: [&str; 4] = ["winner", "preferred", "preference", "verdict"];
+    words_of(name).iter().any(|word| WORDS.contains(&word.as_str()))
+}
+
+/// True for one of several raters: `rater1`, `annotator_2`.
+fn is_numbered_rater(name: &str) -> bool {
+    const WORDS: [&str; 9] =
+        ["rater", "annotator", "judge", "reviewer", "labeler", "labeller", "grader", "assessor", "human"];
+    name.ends_with(|last: char| last.is_ascii_digit())
+        && matches!(&words_of(name)[..], [word] if WORDS.contains(&word.as_str()))
+}
+
+fn is_truth(value: &Value) -> bool {
+    match value {
+        Value::Bool(_) => true,
+        Value::Text(text) => text.eq_ignore_ascii_case("true") || text.eq_ignore_ascii_case("false"),
+        _ => false,
+    }
+}
+
+/// True for 0 and 1.
+fn is_mark(value: &Value) -> bool {
+    let mark = match value {
+        Value::Text(text) => number(text),
+        other => other.as_number(),
+    };
+    matches!(mark, Some(mark) if mark == 0.0 || mark == 1.0)
 }

@@ -578,9 +578,62 @@ impl TableSurvey {
             format!("`{name}` is empty in most records, and these name no run: if its cells were merged, fill in each")
         };
         let merged = runs.iter().filter(is_free).filter(is_merged).map(note);
+        let mosts = known_names::find(&self.columns, &known_names::MOSTS);
+        let note = |name: &&Arc<str>| {
+            let name = printable(name);
+            format!("`{name}` differs between records, and no score is divided by it: shares are written like `4/5`")
+        };
+        let mosts = mosts.iter().filter(is_free).filter(differ).map(note);
+        let marks = self.notes_on_marks(&known_names::EXCLUSIONS, true, source);
+        let marks = marks.into_iter().chain(self.notes_on_marks(&known_names::INCLUSIONS, false, source));
         let tags = self.run_tags(source.columns());
-        let weights = merged.collect::<Vec<_>>().into_iter().chain(weights);
-        weights.chain(figures.take(1)).chain(tags.notes()).collect()
+        let weights = merged.collect::<Vec<_>>().into_iter().chain(weights).chain(mosts);
+        let answers = self.note_on_answers(source);
+        weights.chain(marks).chain(answers).chain(figures.take(1)).chain(tags.notes()).collect()
+    }
+
+    /// What to know about a column `correct` with words that answers have too: it may hold the right answers.
+    fn note_on_answers(&self, source: &Source) -> Option<String> {
+        const ANSWERS: [&str; 6] = ["predicted", "prediction", "pred", "predicted_answer", "model_answer", "answer"];
+        let words = |name: &str| -> Option<HashSet<String>> {
+            let values = self.records.iter().filter_map(|record| record.get(name));
+            let word = |value: &Value| match value {
+                Value::Text(text) if truth(value).is_none() => Some(text.trim().to_lowercase()),
+                _ => None,
+            };
+            values.map(word).collect()
+        };
+        if !self.has("correct") || source.columns().pairs().iter().any(|pair| pair.uses("correct")) {
+            return None;
+        }
+        let answer = known_names::find(&self.columns, &ANSWERS).first().copied()?;
+        let (given, right) = (words(answer)?, words("correct")?);
+        (!right.is_empty() && right.is_subset(&given)).then(|| {
+            let answer = printable(answer);
+            format!(
+                "`correct` is read as whether the answer is right; if it is the right answer, as `{answer}` suggests, say \
+                 `predicted={answer},actual=correct`"
+            )
+        })
+    }
+
+    /// What to know about columns that mark some of the records as ones that may not count: no figure leaves them out.
+    fn notes_on_marks(&self, names: &[&str], marked: bool, source: &Source) -> Vec<String> {
+        let note = |name: &&Arc<str>| {
+            let is_free = !source.columns().pairs().iter().any(|pair| pair.uses(name)) && !source.is_condition(name);
+            let marks = || self.records.iter().filter_map(|record| record.get(name));
+            let is_mark = |value: &&Value| truth(value).is_some();
+            if !is_free || !marks().all(|value| is_mark(&value)) || !marks().any(|value| truth(value) == Some(marked)) {
+                return None;
+            }
+            let counted = marks().find(|value| truth(value) == Some(!marked))?;
+            let name = printable(name);
+            Some(format!(
+                "`{name}` is {marked} for some of the records, which count like the others: the condition \
+                 `{name}={counted}` leaves them out"
+            ))
+        };
+        known_names::find(&self.columns, names).iter().filter_map(note).collect()
     }
 
     /// The columns that may tell runs apart, and of which nothing is said.
@@ -914,7 +967,13 @@ impl TableSurvey {
     fn explain_lists(&self, source: &Source, error: ReadError) -> ReadError {
         let is_list = |name: &str| {
             let mut values = self.records.iter().filter_map(|record| record.get(name));
-            values.any(|value| matches!(value, Value::List(items) if !items.is_empty()))
+            // Cells of tables hold lists as text.
+            values.any(|value| match value {
+                Value::Text(text) => {
+                    matches!(super::parse_embedded(text), Some(Value::List(items)) if !items.is_empty())
+                }
+                value => matches!(value, Value::List(items) if !items.is_empty()),
+            })
         };
         let is_free = !source.columns().names(is_measure_role) && !source.columns().is_trial();
         let is_about = name_of_list(&error).is_some_and(is_list) && is_free;
@@ -1549,5 +1608,14 @@ impl<'de> Visitor<'de> for FirstItems<'_> {
             }
         }
         Ok(())
+    }
+}
+/// Whether a mark is set: true or false, as JSON or a table writes them.
+fn truth(value: &Value) -> Option<bool> {
+    match value {
+        Value::Bool(is_true) => Some(*is_true),
+        Value::Text(text) if text.eq_ignore_ascii_case("true") => Some(true),
+        Value::Text(text) if text.eq_ignore_ascii_case("false") => Some(false),
+        _ => None,
     }
 }

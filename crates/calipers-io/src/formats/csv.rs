@@ -10,7 +10,7 @@ use crate::source::decode_windows_1252;
 use crate::{FilePlace, Projection, ReadError, RecordedRun, Shape, Source};
 use calipers_core::{Labels, Shards, Value, parse_number, pluralize};
 use std::borrow::Cow;
-use std::cell::{Cell, OnceCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::io::Read;
 use std::ops::Deref;
@@ -138,6 +138,19 @@ fn delimiter_of_rows(head: &[u8]) -> Option<u8> {
 /// As much of a table as shows how its cells are separated.
 const HEAD: usize = 1 << 20;
 
+/// A way to write a score that does not mean one thing beside another.
+#[derive(Clone, Copy, PartialEq)]
+enum ScoreForm {
+    /// `85%` or `4/5`, which is below 1 beside numbers that are not.
+    Share,
+    /// A plain number above 1.
+    AboveOne,
+    /// A decimal comma, beside which a dot may separate thousands.
+    Comma,
+    /// Three digits behind a dot.
+    Dots,
+}
+
 /// A table with the names in its first line, and how its cells are separated.
 pub(super) struct CsvTable<'s> {
     source: &'s Source,
@@ -154,6 +167,8 @@ pub(super) struct CsvTable<'s> {
     pub(super) has_header: bool,
     /// A number that was written as spreadsheets do.
     converted: OnceCell<(String, f64)>,
+    /// The ways in which the scores of a scorer are written, each with the first one.
+    forms: RefCell<Vec<(ScoreForm, Arc<str>, String)>>,
     /// How many scores are marked as not available.
     unavailable: Cell<u64>,
     /// True when these are only the first rows.
@@ -247,6 +262,7 @@ impl<'s> CsvTable<'s> {
             is_markdown,
             has_header: true,
             converted: OnceCell::new(),
+            forms: RefCell::new(Vec::new()),
             unavailable: Cell::new(0),
             is_head: false,
             gave_up: Cell::new(false),
@@ -363,13 +379,7 @@ impl<'s> CsvTable<'s> {
     /// separate thousands.
     pub(super) fn thousands_note(&self, is_measure: &dyn Fn(&str) -> bool) -> Option<String> {
         const ROWS: usize = 100;
-        let is_grouped = |cell: &String| {
-            let mut groups = cell.split('.');
-            let first = groups.next().unwrap_or_default();
-            let is_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
-            let has_groups = cell.contains('.') && groups.all(|group| group.len() == 3 && is_digits(group));
-            has_groups && (1..=3).contains(&first.len()) && is_digits(first) && !first.starts_with('0')
-        };
+        let is_grouped = |cell: &String| is_grouped_by_dots(cell);
         if self.delimiter != b';' {
             return None;
         }
@@ -448,6 +458,9 @@ impl<'s> CsvTable<'s> {
             }
             take(line, &row)?;
         }
+        if !self.is_head {
+            self.check_forms()?;
+        }
         let mut notes = self.notes.clone();
         if repeated_headers > 0 {
             let lines = pluralize(repeated_headers, "line");
@@ -513,13 +526,69 @@ impl<'s> CsvTable<'s> {
                 match spreadsheet_number(&text, self.delimiter) {
                     Some(number) => {
                         let _ = self.converted.get_or_init(|| (text.to_string(), number));
+                        self.note_form(role, &text, number, true);
                         Value::from(number)
                     }
                     None => Value::Text(text),
                 }
             }
-            value => value,
+            value => {
+                if let Some(number) = value.as_number() {
+                    self.note_form(role, text.trim(), number, false);
+                }
+                value
+            }
         }
+    }
+
+    /// Keeps how the scores of a column are written, where two ways do not mean one thing.
+    fn note_form(&self, role: &ColumnRole, text: &str, number: f64, is_converted: bool) {
+        let ColumnRole::Score(scorer) = role else { return };
+        let is_share = is_converted && (text.ends_with('%') || share_of_most(text).is_some());
+        let form = match () {
+            () if is_share => ScoreForm::Share,
+            () if is_converted && text.contains(',') => ScoreForm::Comma,
+            () if !is_converted && self.delimiter == b';' && is_grouped_by_dots(text) => ScoreForm::Dots,
+            () if !is_converted && number > 1.0 => ScoreForm::AboveOne,
+            () => return,
+        };
+        let mut forms = self.forms.borrow_mut();
+        if !forms.iter().any(|(known, of, _)| *known == form && of == scorer) {
+            forms.push((form, scorer.clone(), text.to_owned()));
+        }
+    }
+
+    /// An error if a column has scores in two ways that do not mean one thing.
+    fn check_forms(&self) -> Result<(), ReadError> {
+        let forms = self.forms.borrow();
+        for (form, scorer, text) in forms.iter() {
+            let other = |wanted: ScoreForm| {
+                let found = forms.iter().find(|(other, of, _)| *other == wanted && of == scorer);
+                found.map(|(_, _, text)| printable(text))
+            };
+            let text = printable(text);
+            let (what, hint) = match form {
+                ScoreForm::Share => match other(ScoreForm::AboveOne) {
+                    Some(other) => (
+                        format!("`{text}` is a share of 1, and `{other}` in the same column is none"),
+                        "write all scores of the column in one way",
+                    ),
+                    None => continue,
+                },
+                ScoreForm::Comma => match other(ScoreForm::Dots) {
+                    Some(other) => (
+                        format!(
+                            "`{text}` has a decimal comma, and the dot of `{other}` in the same column may separate thousands"
+                        ),
+                        "write all numbers of the column in one way",
+                    ),
+                    None => continue,
+                },
+                ScoreForm::AboveOne | ScoreForm::Dots => continue,
+            };
+            return Err(self.source.error(what).hint(hint));
+        }
+        Ok(())
     }
 
     /// The text of a cell.
@@ -585,6 +654,23 @@ pub(super) fn is_column_name(word: &str) -> bool {
 /// True when this content is a table, whatever its columns are.
 pub(super) fn is_table(head: &[u8]) -> bool {
     delimiter_of_id(head).or_else(|| delimiter_of_rows(head)).is_some()
+}
+
+/// The name of the only column of a table, whose values are numbers or outcomes.
+pub(super) fn only_column(head: &[u8]) -> Option<String> {
+    const ROWS_MIN: usize = 2;
+    let text = std::str::from_utf8(without_preamble(head)).ok()?;
+    let mut lines = text.lines().map(str::trim);
+    let name = lines.next()?;
+    let is_score =
+        |cell: &str| parse_number(cell).is_some() || Labels::default().to_float(&Value::from(cell)).is_some();
+    let is_name = name.starts_with(|first: char| first.is_alphabetic() || first == '_')
+        && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | ' '))
+        && !is_score(name);
+    let rows: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
+    // The last line of the head may be cut off.
+    let whole = rows.len().saturating_sub(usize::from(!text.ends_with('\n') && rows.len() > ROWS_MIN));
+    (is_name && rows.len() >= ROWS_MIN && rows[..whole].iter().all(|cell| is_score(cell))).then(|| name.to_owned())
 }
 
 /// The line on which a table begins below a title, a comment or blank lines, if this is one.
@@ -708,7 +794,8 @@ pub(crate) fn cell(role: &ColumnRole, text: &str) -> Value {
 
 /// True for what R, pandas and spreadsheets write where there is no value, or where a formula has none.
 pub(super) fn is_not_available(text: &str) -> bool {
-    const ERRORS: [&str; 7] = ["#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!", "#ERROR!"];
+    const ERRORS: [&str; 10] =
+        ["#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!", "#ERROR!", "#NV", "#WERT!", "#BEZUG!"];
     let text = text.trim();
     matches!(text, "NA" | "N/A" | "n/a" | "#N/A" | "<NA>" | "-" | "--" | "–" | "—") || ERRORS.contains(&text)
 }
@@ -756,6 +843,15 @@ fn join_thousands(number: &str) -> Option<String> {
         && groups[1..].iter().all(|group| group.len() == 3);
     let sign = &number[..number.len() - digits.len()];
     is_whole.then(|| format!("{sign}{}{rest}", groups.concat()))
+}
+
+/// True for digits in groups of three behind dots: `1.200`.
+fn is_grouped_by_dots(cell: &str) -> bool {
+    let mut groups = cell.split('.');
+    let first = groups.next().unwrap_or_default();
+    let is_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    let has_groups = cell.contains('.') && groups.all(|group| group.len() == 3 && is_digits(group));
+    has_groups && (1..=3).contains(&first.len()) && is_digits(first) && !first.starts_with('0')
 }
 
 /// How much of the most is reached: `4/5`, `4 of 5`, `4 out of 5`.

@@ -74,6 +74,8 @@ pub(crate) use native::{ColumnRole, facts as native_facts, parse_embedded};
 pub use projection::Projection;
 pub use recorded_run::{RecordedFigure, RecordedMetric, RecordedResults, RecordedRun, RecordedScorer};
 
+use crate::columns::{known_names, quote};
+use crate::error::printable;
 use crate::source::foreign_file;
 use crate::{ReadError, Remedy, Shape, Source};
 use calipers_core::{Samples, Shards, pluralize};
@@ -268,6 +270,7 @@ pub fn choose(source: &Source, format: Option<&str>) -> Result<&'static dyn Form
     match table {
         Some(table) if is_said => Ok(table),
         Some(table) => any_table::check_known(source, table).map(|()| table),
+        None if is_said && csv::only_column(&shape.head).is_some() => Ok(&csv::Csv),
         None if is_said => {
             let what = "the content is not a table, so its columns cannot be named";
             Err(source.error(what).hint("JSON, JSON Lines, CSV and Parquet are tables"))
@@ -275,6 +278,13 @@ pub fn choose(source: &Source, format: Option<&str>) -> Result<&'static dyn Form
         None => {
             if let Some(line) = csv::line_of_table_below(&shape.head) {
                 return Err(any_table::header_below(source, line));
+            }
+            if let Some(name) = csv::only_column(&shape.head) {
+                let is_known = known_names::is_measure(&name);
+                let score = if is_known { String::new() } else { format!(",score={}", quote(&name)) };
+                let what = format!("the table has one column, `{}`, and nothing names the samples", printable(&name));
+                let error = source.error(what).hint("if each line is a sample, say so");
+                return Err(error.with_proposal(format!("id=@line{score}")));
             }
             let is_text = std::str::from_utf8(&shape.head).is_ok() && !shape.head.contains(&0);
             let cells = "in a table, commas, semicolons, tabs or bars are between the cells; ";

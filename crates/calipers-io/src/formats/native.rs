@@ -395,6 +395,11 @@ fn each_line(
                     _ if std::str::from_utf8(text).is_err() => "the text is not UTF-8; save it as UTF-8",
                     serde_json::error::Category::Eof => "the line is cut off",
                     serde_json::error::Category::Data => "docs/formats/native.md says what each key may hold",
+                    _ if text.starts_with(b"{") && error.to_string().starts_with("trailing characters") => {
+                        let name = &source.name;
+                        let hint = format!("write one JSON record per line: `jq -c . {name} > results.jsonl`");
+                        return Err(read.hint(hint));
+                    }
                     _ => "write one JSON record per line",
                 };
                 return Err(read.hint(hint));
@@ -937,6 +942,8 @@ fn sample_id(name: &str, value: Value) -> Result<SampleId, String> {
         Value::Int(i) => Ok(SampleId::Int(i)),
         // Tables with gaps write whole numbers as floats.
         Value::Float(x) if x.fract() == 0.0 && x.abs() < 9e15 => Ok(SampleId::Int(x as i64)),
+        // Times: programs write numbers that differ differently. Of longer whole numbers, several may be one float.
+        Value::Float(x) if x.fract() != 0.0 => Ok(SampleId::Text(x.to_string().into())),
         Value::Text(text) if text.trim().is_empty() => Err(format!("`{name}` is empty")),
         Value::Text(text) => Ok(SampleId::Text(text)),
         Value::Null | Value::Missing => Err(format!("`{name}` is empty")),
@@ -1005,12 +1012,25 @@ fn run_name(value: &Value) -> Result<Option<Arc<str>>, String> {
 
 fn error_text(value: &Value) -> Option<String> {
     match value {
-        Value::Null | Value::Missing | Value::Bool(false) => None,
-        Value::Text(text) if text.trim().is_empty() => None,
+        Value::Null | Value::Missing | Value::Bool(false) | Value::Int(0) => None,
+        Value::Float(number) if *number == 0.0 => None,
+        Value::List(items) if items.is_empty() => None,
+        Value::Map(entries) if entries.is_empty() => None,
+        Value::Text(text) if says_no_error(text) => None,
         Value::Bool(true) => Some("error".into()),
         Value::Text(text) => Some(text.to_string()),
         other => Some(other.get("message").unwrap_or(other).to_string()),
     }
+}
+
+/// True for what cells have where there was no error: nothing, or what programs write for it.
+pub(super) fn says_no_error(text: &str) -> bool {
+    const WORDS: [&str; 16] = [
+        "", "false", "none", "null", "nan", "na", "n/a", "#n/a", "<na>", "nil", "no", "no error", "0", "-", "[]", "{}",
+    ];
+    const LENGTH_MAX: usize = 32;
+    let text = text.trim();
+    text.len() <= LENGTH_MAX && WORDS.iter().any(|word| text.eq_ignore_ascii_case(word))
 }
 
 /// A behaviour, and whether it was observed or violated, if the record says so.

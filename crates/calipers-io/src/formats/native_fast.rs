@@ -7,7 +7,7 @@
 //! differently; tests compare the two.
 
 use super::fact_path::NestedFact;
-use super::native::{ColumnRole, RowsOfRun};
+use super::native::{ColumnRole, RowsOfRun, says_no_error};
 use crate::Projection;
 use crate::columns::ColumnRoles;
 use crate::json::{find, find_text_end};
@@ -276,7 +276,7 @@ impl<'w> FlatRecords<'w> {
             (_, Token::Null) => {}
             (ColumnSlot::Epoch, Token::Int(epoch @ 0..=EPOCH_MAX)) => self.epochs.push(epoch as u32),
             (ColumnSlot::Error, Token::Text(text)) if self.errors.last().is_none_or(|(last, _)| *last < row) => {
-                if !text.trim().is_empty() {
+                if !says_no_error(&text) {
                     self.errors.push((row, text.into_owned()));
                 }
             }

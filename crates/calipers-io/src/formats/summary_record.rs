@@ -17,7 +17,10 @@ pub(super) fn check(source: &Source, run: &mut RecordedRun<Shards>) -> Result<()
     let first = run.samples.iter().next().and_then(|part| part.ids().next());
     let first: Vec<SampleId> = first.into_iter().filter(is_named_like_one).collect();
     for (ids, place) in [(first, "first"), (last_ids(&run.samples), "last")] {
-        let Some(id) = ids.iter().find(|id| sums_up(&run.samples, id, &ids)) else {
+        let Some(id) = ids
+            .iter()
+            .find(|id| [is_none, is_part_summary].iter().any(|is_part| sums_up(&run.samples, id, &ids, *is_part)))
+        else {
             for id in ids.iter().filter(|id| is_plain_name(id)) {
                 let name = printable(&id.to_string());
                 run.notes.push(format!("the {place} record is named `{name}`, and was read as a sample"));
@@ -67,8 +70,21 @@ fn is_named_like_one(id: &SampleId) -> bool {
     is_plain_name(id) || is_quantile || are_known && !text.contains(|c: char| c.is_ascii_digit())
 }
 
-/// True when a score of this sample is the mean or the sum of those of the samples that are no summaries, as far as it is written.
-fn sums_up(samples: &Shards, id: &SampleId, summaries: &[SampleId]) -> bool {
+/// True for the name of a record that sums up some of the others: `law total`, `subtotal`.
+fn is_part_summary(id: &SampleId) -> bool {
+    const LAST: [&str; 6] = ["total", "subtotal", "average", "avg", "mean", "sum"];
+    let SampleId::Text(text) = id else { return false };
+    let words = words_of(text);
+    words.last().is_some_and(|word| LAST.contains(&word.as_str())) && (words.len() > 1 || words[0] == "subtotal")
+}
+
+fn is_none(_: &SampleId) -> bool {
+    false
+}
+
+/// True when a score of this sample is the mean or the sum of those of the samples that are no summaries, neither of all nor of a
+/// part, as far as it is written.
+fn sums_up(samples: &Shards, id: &SampleId, summaries: &[SampleId], is_part: fn(&SampleId) -> bool) -> bool {
     let scorers: Vec<_> = samples.iter().flat_map(Samples::scorers).collect();
     scorers.iter().any(|scorer| {
         let (mut own, mut sum, mut count) = (None, 0.0, 0_u64);
@@ -80,7 +96,7 @@ fn sums_up(samples: &Shards, id: &SampleId, summaries: &[SampleId]) -> bool {
                 let sample = points.sample_id(row);
                 if sample == *id {
                     own = Some(score);
-                } else if !summaries.contains(&sample) {
+                } else if !summaries.contains(&sample) && !is_part(&sample) {
                     sum += score;
                     count += 1;
                     (least, most) = (least.min(score), most.max(score));

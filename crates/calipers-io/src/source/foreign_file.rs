@@ -99,12 +99,21 @@ fn other_text(shape: &Shape, name: &str) -> Option<(&'static str, String)> {
         return Some(("a web page", "save its table as CSV".to_owned()));
     }
     if (ends(&[".json", ".jsonc", ".json5"]) || name.is_empty()) && (starts(b"//") || starts(b"/*")) {
-        return Some(("JSON with comments", format!("take them out: `sed 's|^ *//.*||' {file} > results.json`")));
+        let command = if is_json_without_lines(head) { "sed 's|^ *//.*||'" } else { "npx json5" };
+        return Some(("JSON with comments", format!("take them out: `{command} {file} > results.json`")));
     }
     if ends(&[".tex"]) || starts(b"\\begin{") {
         return Some(("LaTeX", "save its table as CSV".to_owned()));
     }
     None
+}
+
+/// True if this is JSON, or its beginning, once the lines that are comments are left out.
+fn is_json_without_lines(head: &[u8]) -> bool {
+    let lines = head.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii_start().starts_with(b"//"));
+    let json: Vec<u8> = lines.flat_map(|line| line.iter().copied().chain([b'\n'])).collect();
+    let values = serde_json::Deserializer::from_slice(&json).into_iter::<serde::de::IgnoredAny>();
+    values.filter_map(Result::err).all(|error| error.is_eof())
 }
 
 /// Lines that hold JSON in quotes, or behind something else such as the time of a log, and the command that takes it out.

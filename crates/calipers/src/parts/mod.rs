@@ -11,7 +11,7 @@ pub use calipers_io::{Part, PartInput, PartKind, PartPlace};
 pub use part_fit::Parts;
 pub use part_scores::fold_scores;
 
-use crate::joined_runs::JoinedSamples;
+use crate::joined_runs::{JoinedSamples, TABLES, name_by_task_in};
 use crate::load::load;
 use crate::{Needs, RunError, Selection};
 use calipers_core::{Error, SampleId, Samples, Shards, StateWriter};
@@ -141,8 +141,9 @@ impl Share {
 /// The runs of a selection, those of one name as one run, and how many deliveries of attempts another file had made already.
 fn join_runs(selection: &Selection, needs: &Needs) -> Result<(Vec<RecordedRun<Shards>>, usize), RunError> {
     let mut joined: Vec<(RunInParts, Vec<(String, Shards)>)> = Vec::new();
-    for file in load(selection, needs) {
-        let file = file?;
+    let mut files = load(selection, needs).collect::<Result<Vec<_>, _>>()?;
+    name_by_task_in(&mut files, |_| true);
+    for file in files {
         for run in file.runs {
             let (mut run, samples) = run.split();
             // What a log says of all its samples is not said of some.
@@ -169,7 +170,8 @@ fn join_runs(selection: &Selection, needs: &Needs) -> Result<(Vec<RecordedRun<Sh
                 let mut all = JoinedSamples::default();
                 files.into_iter().chain(last).for_each(|(file, samples)| all.append(&file, samples.into_whole()));
                 repeats += all.repeats();
-                run.notes.extend(all.note());
+                let is_table = TABLES.contains(&run.format);
+                run.notes.extend(all.notes(is_table.then_some(&run.columns[..])));
                 let samples = all.finish()?;
                 // What one file lacks another may hold.
                 run.completeness = run.completeness.take().map(|one| one.without(&samples));
