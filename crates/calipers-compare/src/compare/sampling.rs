@@ -374,7 +374,8 @@ impl<'v> PairedValues<'v> {
 /// same test against other values. If a margin is to be kept (`has_margin`), so are all values between 0 and 1: t would claim too
 /// often that a loss is small. So are they if there are fewer than ten pairs, or if samples are clustered and few clusters differ, because an error that is estimated
 /// from a few clusters is too small if most others could have differed too. Everything else has t: corrected for
-/// skewness, or around the cluster-robust error (CR2, Satterthwaite). Pairs that all changed by the same amount have no t, and are tested by flipping signs.
+/// skewness and, if no value is beyond 0 and 1, for changes that did not occur; or around the cluster-robust error (CR2, Satterthwaite).
+/// Other pairs that all changed by the same amount have no t, and are tested by flipping signs.
 pub(super) fn estimate_mean_difference(
     values: &PairedValues<'_>,
     confidence: Confidence,
@@ -449,6 +450,10 @@ fn estimate_spread(
         }
         Ok(_) => {
             found.caveats.push(Statistic::NoSpread { n: found.n }.into());
+            // A change that all of these samples have in common is one that others may not have.
+            if values.is_unit() && values.clusters.is_none() {
+                return correct_for_skewness(found, values, confidence);
+            }
             found.p = values.sign_flip(seed).map(|p| (p, TestMethod::SignFlip));
             found
         }
@@ -459,13 +464,20 @@ fn estimate_spread(
     }
 }
 
-/// The p-value, the interval and every margin by t that is corrected for skewness.
+/// The p-value, the interval and every margin by t that is corrected for skewness, and for scores in [0, 1] for changes that did not occur.
 fn correct_for_skewness(
     mut found: ChangeEstimate,
     values: &PairedValues<'_>,
     confidence: Confidence,
 ) -> ChangeEstimate {
-    let Ok(mean) = SkewedMean::new(&values.differences()) else { return found };
+    let differences = values.differences();
+    // A sample that did not occur may lose all that samples had in the baseline, or gain all that they lacked.
+    let had = values.pairs().sides().1.mean().ok().filter(|_| values.is_unit());
+    let mean = match had {
+        Some(had) => SkewedMean::within(&differences, [-had, 1.0 - had]),
+        None => SkewedMean::new(&differences),
+    };
+    let Ok(mean) = mean else { return found };
     found.interval = Some(mean.interval(confidence)).filter(|interval| interval.lower.is_some());
     if !values.is_unit() && found.n < PAIRS_NEEDED {
         found.interval = None;

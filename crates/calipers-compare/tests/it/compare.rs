@@ -724,20 +724,38 @@ fn a_system_compared_with_itself_seldom_regresses() {
 
 #[test]
 fn a_comparison_says_what_it_could_have_found() {
-    let run =
-        |shift: f64| scored((0..60).map(|i| f64::from(i % 7) / 7.0 + shift * f64::from(i % 5)).collect::<Vec<_>>());
-    let (a, b) = (run(0.01), run(0.0));
-    let got = Ask::default().first(&a, &b);
-    let values = |samples: &[f64]| samples.to_vec();
-    let left: Vec<f64> = (0..60).map(|i| f64::from(i % 7) / 7.0 + 0.01 * f64::from(i % 5)).collect();
-    let right: Vec<f64> = (0..60).map(|i| f64::from(i % 7) / 7.0).collect();
-    let error = pair(&values(&left), &values(&right)).unwrap().difference().unwrap().stderr;
-    // t with 59 degrees of freedom at 0.975 and 0.8; the first is a little wider.
-    assert!(
-        (got.detectable.unwrap() - error * (2.000_995 * (60.0f64 / 58.0).sqrt() + 0.847_8)).abs() < error * 1e-3,
-        "{:?}",
-        got.detectable
-    );
+    let right: Vec<f64> = (0..60).map(|i| 0.3 + 0.4 * f64::from(i % 7) / 7.0).collect();
+    let found = |step: f64, least: f64| {
+        let left: Vec<f64> = right.iter().zip(0..).map(|(x, i)| x + step * (f64::from(i % 5) - least)).collect();
+        let got = Ask::default().first(&scored(left.clone()), &scored(right.clone()));
+        (got.detectable.unwrap(), pair(&left, &right).unwrap().difference().unwrap())
+    };
+    // Grades that vary: t with 59 degrees of freedom at 0.975 and 0.8; the first is a little wider.
+    let (detectable, change) = found(0.15, 2.0);
+    let want = change.stderr * (2.000_995 * (60.0f64 / 58.0).sqrt() + 0.847_8);
+    assert!((detectable - want).abs() < change.stderr * 1e-3, "{detectable} {want}");
+    // Grades that hardly vary: 6 % of the samples may have gained all that they lacked without being seen.
+    let (detectable, change) = found(0.01, 0.0);
+    let share = 1.0 - 0.025f64.powf(1.0 / 60.0);
+    let lacked = 1.0 - right.iter().sum::<f64>() / 60.0;
+    let want = share * (lacked - change.mean) + 0.847_8 * change.stderr;
+    assert!((detectable - want).abs() < change.stderr * 1e-3, "{detectable} {want}");
+}
+
+#[test]
+fn a_gain_of_few_samples_does_not_rule_out_a_loss_that_did_not_occur() {
+    let before: Vec<f64> = (0..30).map(|i| 0.8 + 0.005 * f64::from(i % 20)).collect();
+    let run = |gain: fn(usize) -> f64| scored(before.iter().enumerate().map(|(i, x)| x + gain(i)).collect::<Vec<_>>());
+    // All the same, or nearly: one sample in twenty may lose everything, and be in none of thirty.
+    for gain in [(|_| 0.03) as fn(usize) -> f64, |i| 0.03 + 0.002 * (i % 3) as f64] {
+        let got = Ask::default().first(&run(gain), &scored(before.clone()));
+        let interval = got.change.interval.unwrap();
+        assert!(interval.lower.unwrap() < -0.05 && interval.upper.unwrap() < 0.06, "{interval:?}");
+        assert_eq!(got.verdict, ChangeVerdict::NoChangeDetected);
+    }
+    // What is more than such a loss would take away is found.
+    let got = Ask::default().first(&run(|_| 0.1), &scored(before.iter().map(|x| x - 0.1).collect::<Vec<_>>()));
+    assert_eq!(got.verdict, ChangeVerdict::Improved);
 }
 
 #[test]

@@ -164,6 +164,17 @@ impl Evidence {
         !self.missing().is_empty()
     }
 
+    /// The samples, or the samples of attempts, that have a value.
+    #[must_use]
+    pub fn samples(&self) -> &[u32] {
+        let (Self::Mean { samples, .. }
+        | Self::Ratio { samples, .. }
+        | Self::Corrected { samples, .. }
+        | Self::Table { samples, .. }
+        | Self::Quantile { samples, .. }) = self;
+        samples
+    }
+
     /// The samples, or the samples of attempts, that have no value.
     #[must_use]
     pub fn missing(&self) -> &[u32] {

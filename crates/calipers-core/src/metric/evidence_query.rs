@@ -5,6 +5,7 @@ use crate::data::column::Column;
 use crate::data::scenario::several_scorers;
 use crate::plan::finish_one;
 use crate::{Answer, Error, ErrorKind, Evidence, Points, Reducer, Samples, Value};
+use hashbrown::HashMap;
 use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
@@ -37,6 +38,29 @@ pub struct PartlyMissing {
     pub attempts: u32,
 }
 
+/// An attempt of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AttemptPlace {
+    /// The place of its sample in the list of the run's samples.
+    pub sample: u32,
+    /// Which attempt at the sample it is.
+    pub epoch: u32,
+    /// True for an attempt that ended in an error.
+    pub is_errored: bool,
+}
+
+/// What a metric rests on, attempt by attempt. Which attempt a row is matters where several metrics are joined: their rows need not be in
+/// the same order, nor of the same attempts.
+#[derive(Clone, Debug)]
+pub struct AttemptEvidence {
+    /// Samples occur as often as they have attempts.
+    pub evidence: Evidence,
+    /// The epochs of the rows that have a value, in their order.
+    pub epochs: Vec<u32>,
+    /// The epochs of the rows that have none.
+    pub missing_epochs: Vec<u32>,
+}
+
 impl<'s> RunRows<'s> {
     /// The rows of a run, none of them looked at yet.
     pub fn new(samples: &'s Samples) -> Self {
@@ -50,6 +74,18 @@ impl<'s> RunRows<'s> {
     /// Every attempt, scored or not.
     pub fn attempts(&self) -> Points<'s> {
         self.attempts.get_or_init(|| self.samples.attempt_points()).clone()
+    }
+
+    /// All attempts, each once.
+    #[must_use]
+    pub fn attempt_places(&self) -> Vec<AttemptPlace> {
+        let points = self.attempts();
+        let place = |(row, &sample): (usize, &u32)| AttemptPlace {
+            sample,
+            epoch: points.epoch(row),
+            is_errored: points.is_errored(row),
+        };
+        points.sample_codes().iter().enumerate().map(place).collect()
     }
 
     /// The values of a field, or else of a metadata key.
@@ -186,23 +222,43 @@ impl Metric {
 
     /// What the answer rests on, attempt by attempt: samples occur as often as they have attempts. None for metrics that rest
     /// on no evidence, and for those that have several values per attempt.
+    ///
+    /// ```
+    /// use calipers_core::{Context, RunRows, Samples, accuracy};
+    ///
+    /// let mut samples = Samples::new();
+    /// samples.push_epoch("a", 2).score("judge", "C");
+    /// samples.push_epoch("a", 1).score("judge", "I");
+    /// let found = accuracy().evidence_by_attempt(&RunRows::new(&samples), None, &Context::default())?.expect("a mean");
+    /// assert_eq!(found.epochs.len(), 2);
+    /// # Ok::<(), calipers_core::Error>(())
+    /// ```
     pub fn evidence_by_attempt(
         &self,
         rows: &RunRows<'_>,
         scorer: Option<&str>,
         context: &Context,
-    ) -> Result<Option<Evidence>, Error> {
+    ) -> Result<Option<AttemptEvidence>, Error> {
         let each = self.clone().view(if self.view == View::Attempts { self.view } else { View::Unreduced });
         let (metric, points) = each.asked_of(rows, &context.attempts, scorer, context)?;
-        let mut all: Option<Evidence> = None;
+        let mut all: Option<AttemptEvidence> = None;
         for (attempt, rows) in attempts_apart(points.sample_codes()).iter().enumerate() {
             let points = points.gather(rows);
             let points =
                 if attempt > 0 || metric.view == View::Attempts { points } else { points.with_absent_samples() };
-            match (&mut all, metric.evidence_of(&points, context)?) {
-                (_, None) => return Ok(None),
-                (None, one) => all = one,
-                (Some(all), Some(one)) => all.append(one),
+            let Some(evidence) = metric.evidence_of(&points, context)? else { return Ok(None) };
+            // Each sample has one row here.
+            let epochs: HashMap<u32, u32> =
+                points.sample_codes().iter().enumerate().map(|(row, &sample)| (sample, points.epoch(row))).collect();
+            let of = |samples: &[u32]| samples.iter().map(|sample| epochs[sample]).collect();
+            let (epochs, missing_epochs): (Vec<u32>, Vec<u32>) = (of(evidence.samples()), of(evidence.missing()));
+            match &mut all {
+                None => all = Some(AttemptEvidence { evidence, epochs, missing_epochs }),
+                Some(all) => {
+                    all.evidence.append(evidence);
+                    all.epochs.extend(epochs);
+                    all.missing_epochs.extend(missing_epochs);
+                }
             }
         }
         Ok(all)
@@ -238,7 +294,7 @@ impl Metric {
             counts
         };
         let attempts = count(rows.attempts().sample_codes());
-        let missing = match self.evidence_by_attempt(rows, scorer, context)? {
+        let missing = match self.evidence_by_attempt(rows, scorer, context)?.map(|found| found.evidence) {
             // Attempts that the scorer did not look at have no row.
             Some(Evidence::Mean { samples, .. }) => {
                 attempts.iter().zip(count(&samples)).map(|(all, known)| all.saturating_sub(known)).collect()

@@ -64,7 +64,7 @@ pub(crate) use clustered::is_in_a_cluster;
 pub use custom::{IntoAnswer, metric, metric_of_rows};
 pub use declaration::{MetricBasis, PolicyRole, Scope, ValueSource};
 pub use evidence::{Evidence, RatioLimits};
-pub use evidence_query::{AttemptValues, PartlyMissing, RunRows};
+pub use evidence_query::{AttemptEvidence, AttemptPlace, AttemptValues, PartlyMissing, RunRows};
 pub use figure::{Answer, Figure};
 pub use interval::{clustered_mean, mean_figure, perfect_score_of};
 pub use registry::{Registry, is_inspect_metric, metric_with_role, unit_of_field};

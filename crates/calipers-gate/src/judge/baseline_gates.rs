@@ -353,6 +353,7 @@ impl Judge<'_> {
         });
         let rows = UnitRows {
             rows: pairs.samples.iter().copied().zip(known).chain(unknown).collect(),
+            epochs: Vec::new(),
             limits: TermLimits::Within((Some(low - high), Some(high - low))),
         };
         // A baseline has no attempts to pair, so those of a sample are one piece of evidence here too.

@@ -262,7 +262,7 @@ impl Formulas<'_, '_> {
         let mut kinds: Vec<(UnitKey, (f64, f64))> = Vec::new();
         for (slope, movement) in &moving {
             let by = |term: Term| slope * movement.scale * (term.numerator - movement.value * term.denominator);
-            let keys = units.keys(movement.rows.rows.iter().map(|row| row.0));
+            let keys = movement.rows.keys(units);
             moved.extend(keys.into_iter().zip(movement.rows.rows.iter().map(|row| by(row.1))));
             let reach = |worst: Term, best: Term| {
                 let (a, b) = (by(worst), by(best));

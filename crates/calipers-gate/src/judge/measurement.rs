@@ -3,6 +3,7 @@
 use super::{Fault, Judge};
 use crate::limits::{LimitEnd, RangeQuestion, ValueRanges};
 use crate::policy::{Estimand, Mistake, OnMissingValues, Span, Spanned};
+use calipers_core::metric::{AttemptEvidence, AttemptPlace};
 use calipers_core::metric::{clustered_mean, mean_figure, perfect_score_of};
 use calipers_core::{
     Caveat, Error, ErrorKind, Evidence, Figure, Metric, MetricBasis, PartlyMissing, RatioLimits, Reason, Scope, Tally,
@@ -27,7 +28,7 @@ pub(super) struct Measurement {
     pub(super) unweighted: Option<f64>,
     pub(super) evidence: Option<Evidence>,
     /// The same attempt by attempt, where a policy asks about a rerun of the suite.
-    pub(super) by_attempt: Option<Evidence>,
+    pub(super) by_attempt: Option<AttemptEvidence>,
     /// True when it is the mean over scenarios of the share of attempts that passed.
     pub(super) is_pass_share: bool,
     /// The values that attempts can have.
@@ -36,6 +37,61 @@ pub(super) struct Measurement {
     pub(super) scope: Scope,
     /// The samples that have a value although some of their attempts have none.
     pub(super) partly: Rc<PartlyScored>,
+    /// The samples of which some attempts ended in an error.
+    pub(super) broken: Rc<PartlyBroken>,
+}
+
+/// The samples of which some attempts ended in an error and others did not.
+#[derive(Default)]
+pub(super) struct PartlyBroken {
+    samples: HashMap<u32, BrokenAttempts>,
+}
+
+/// How the attempts of a sample count for a metric whose values are means over attempts.
+#[derive(Clone, Copy, Default)]
+struct BrokenAttempts {
+    /// Those that have a value.
+    valued: u32,
+    /// Those that ended in an error and count, as failures.
+    counted: u32,
+    /// Those that ended in an error and have no value.
+    left_out: u32,
+}
+
+impl PartlyBroken {
+    /// What the attempts of a metric are, as far as some ended in an error.
+    fn find(places: &[AttemptPlace], attempts: &AttemptEvidence) -> Self {
+        let mut errors: HashMap<u32, u32> = HashMap::new();
+        let mut all: HashMap<u32, u32> = HashMap::new();
+        for place in places {
+            *all.entry(place.sample).or_default() += 1;
+            *errors.entry(place.sample).or_default() += u32::from(place.is_errored);
+        }
+        let is_partly = |sample: &u32| errors[sample] > 0 && errors[sample] < all[sample];
+        let mut samples: HashMap<u32, BrokenAttempts> =
+            all.keys().filter(|&sample| is_partly(sample)).map(|&sample| (sample, BrokenAttempts::default())).collect();
+        let valued: HashSet<(u32, u32)> =
+            attempts.evidence.samples().iter().copied().zip(attempts.epochs.iter().copied()).collect();
+        for place in places {
+            let Some(known) = samples.get_mut(&place.sample) else { continue };
+            let has_value = valued.contains(&(place.sample, place.epoch));
+            known.valued += u32::from(has_value);
+            known.counted += u32::from(has_value && place.is_errored);
+            known.left_out += u32::from(!has_value && place.is_errored);
+        }
+        Self { samples }
+    }
+
+    /// The value of a sample if its attempts that ended in an error had passed. `filled` says of how many attempts the value is the mean
+    /// once those without a value are filled in, if they are.
+    pub(super) fn value_without_errors(&self, sample: u32, value: f64, filled: Option<u32>) -> f64 {
+        let Some(BrokenAttempts { valued, counted, left_out }) = self.samples.get(&sample).copied() else { return 1.0 };
+        let (sum, all) = match filled {
+            Some(attempts) => (value * f64::from(attempts) + f64::from(counted), attempts),
+            None => (value * f64::from(valued) + f64::from(counted + left_out), valued + left_out),
+        };
+        (sum / f64::from(all)).min(1.0)
+    }
 }
 
 /// The samples that have a value although some of their attempts have none.
@@ -162,6 +218,7 @@ pub(super) fn measure(judge: &Judge<'_>, metric: &Metric, name: &str, span: &Spa
                 ranges: Rc::new(ValueRanges::of_shares()),
                 scope: metric.scope().clone(),
                 partly: Rc::default(),
+                broken: Rc::default(),
             });
         }
         Err(error) => return Err(in_policy(error)),
@@ -197,6 +254,14 @@ pub(super) fn measure(judge: &Judge<'_>, metric: &Metric, name: &str, span: &Spa
         Vec::new()
     };
     let partly = Rc::new(PartlyScored { samples, is_mean });
+    let broken = match &evidence {
+        Some(Evidence::Mean { .. }) if is_mean && unit == Unit::Rate && judge.has_partly_broken_samples() => {
+            let attempts = metric.evidence_by_attempt(&judge.rows, None, &judge.context).map_err(in_policy)?;
+            attempts.map_or_else(PartlyBroken::default, |all| PartlyBroken::find(&judge.places, &all))
+        }
+        _ => PartlyBroken::default(),
+    };
+    let broken = Rc::new(broken);
     let measurement = Measurement {
         unit,
         direction,
@@ -208,6 +273,7 @@ pub(super) fn measure(judge: &Judge<'_>, metric: &Metric, name: &str, span: &Spa
         ranges,
         scope,
         partly,
+        broken,
     };
     Ok(measurement.with_weights(judge))
 }
@@ -375,19 +441,21 @@ impl Measurement {
             let chosen: HashSet<u32> = chosen.into_iter().collect();
             only_means(all, |sample| chosen.contains(&sample))
         });
-        let (ranges, scope) = (self.ranges.clone(), Scope::Unknown);
+        let (ranges, scope, broken) = (self.ranges.clone(), Scope::Unknown, self.broken.clone());
         let partly = match &evidence {
             Some(Evidence::Mean { samples, .. }) if !self.partly.is_empty() => Rc::new(self.partly.keep(samples)),
             _ => Rc::default(),
         };
-        Self { figure, unweighted: None, evidence, by_attempt, ranges, scope, partly, ..*self }.with_weights(judge)
+        Self { figure, unweighted: None, evidence, by_attempt, ranges, scope, partly, broken, ..*self }
+            .with_weights(judge)
     }
 
     /// The same without a value, and why.
     pub(super) fn undefined(like: &Self, reason: Reason) -> Self {
         let figure = undefined_figure(reason);
-        let (ranges, scope, partly) = (like.ranges.clone(), like.scope.clone(), Rc::default());
-        Self { figure, unweighted: None, evidence: None, by_attempt: None, ranges, scope, partly, ..*like }
+        let (ranges, scope) = (like.ranges.clone(), like.scope.clone());
+        let (partly, broken) = (Rc::default(), Rc::default());
+        Self { figure, unweighted: None, evidence: None, by_attempt: None, ranges, scope, partly, broken, ..*like }
     }
 
     /// The least and the greatest value that it can have.
@@ -422,13 +490,20 @@ impl Measurement {
     }
 }
 
-/// The part of a mean that some samples are.
-fn only_means(evidence: &Evidence, is_chosen: impl Fn(u32) -> bool) -> Option<Evidence> {
-    let Evidence::Mean { samples, values, missing } = evidence else { return None };
-    let chosen = samples.iter().zip(values).filter(|(sample, _)| is_chosen(**sample));
-    let (samples, values) = chosen.map(|(sample, value)| (*sample, *value)).unzip();
-    let missing = missing.iter().copied().filter(|sample| is_chosen(*sample)).collect();
-    Some(Evidence::Mean { samples, values, missing })
+/// The part of a mean over attempts that some samples are.
+fn only_means(all: &AttemptEvidence, is_chosen: impl Fn(u32) -> bool) -> Option<AttemptEvidence> {
+    let Evidence::Mean { samples, values, missing } = &all.evidence else { return None };
+    let chosen =
+        |samples: &[u32]| -> Vec<usize> { (0..samples.len()).filter(|&row| is_chosen(samples[row])).collect() };
+    let (rows, rows_missing) = (chosen(samples), chosen(missing));
+    let evidence = Evidence::Mean {
+        samples: rows.iter().map(|&row| samples[row]).collect(),
+        values: rows.iter().map(|&row| values[row]).collect(),
+        missing: rows_missing.iter().map(|&row| missing[row]).collect(),
+    };
+    let epochs = rows.iter().map(|&row| all.epochs[row]).collect();
+    let missing_epochs = rows_missing.iter().map(|&row| all.missing_epochs[row]).collect();
+    Some(AttemptEvidence { evidence, epochs, missing_epochs })
 }
 
 /// A figure without a value.

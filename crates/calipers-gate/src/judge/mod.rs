@@ -25,7 +25,7 @@ use crate::{
     Baseline, CategoryResult, ClusterCount, ConfidenceTerms, CoverageReason, DecidedBy, GateKind, GateReason,
     GateReport, GateResult, GateRule, Look, Mode, Provenance, Unbounded,
 };
-use calipers_core::metric::RunRows;
+use calipers_core::metric::{AttemptPlace, RunRows};
 use calipers_core::{
     Caveat, Clusters, Context, Error, ErrorKind, Evidence, Figure, GateCaveat, Metric, PassRule, RatioLimits, Reason,
     Reducer, Registry, Samples, Scenarios, Tally, Undefined, Unit, Value, Verdict, mean_score,
@@ -131,6 +131,8 @@ struct Judge<'a> {
     /// For each sample its cluster, if the policy says how samples go together.
     clusters: Option<Clusters>,
     errored: Vec<bool>,
+    /// Every attempt of the run, where it matters which of them it is: where attempts are the units, or some ended in an error.
+    places: Vec<AttemptPlace>,
     categories: ScenarioNames<'a>,
     capabilities: ScenarioNames<'a>,
     rows: RunRows<'a>,
@@ -292,6 +294,8 @@ impl<'a> Judge<'a> {
         for scenario in summaries.iter().filter(|scenario| scenario.is_errored) {
             errored[scenario.sample as usize] = true;
         }
+        let by_attempt = policy.estimand == Estimand::ThisSuiteRerun || errored.contains(&true);
+        let places = if by_attempt { rows.attempt_places() } else { Vec::new() };
         let mode = match (policy.confidence, case.look) {
             (None, _) => Mode::Point,
             // A gate that may be looked at any number of times needs no count of looks.
@@ -312,6 +316,7 @@ impl<'a> Judge<'a> {
             weights: None,
             clusters: None,
             errored,
+            places,
             categories: ScenarioNames::new(case.samples, "category"),
             capabilities: ScenarioNames::new(case.samples, "capability"),
             rows,
@@ -406,6 +411,8 @@ impl<'a> Judge<'a> {
             evidence: measured.evidence.as_ref(),
             weights: self.weights(),
             errored: &self.errored,
+            broken: &measured.broken,
+            places: &self.places,
             missing: self.policy.missing,
             units: self.units(),
             by_attempt: measured.by_attempt.as_ref(),
@@ -416,6 +423,11 @@ impl<'a> Judge<'a> {
             partly: &measured.partly,
             worst: OnceCell::new(),
         }
+    }
+
+    /// True when some samples may have attempts that ended in an error and others that did not.
+    fn has_partly_broken_samples(&self) -> bool {
+        self.errored.contains(&true) && self.places.len() > self.samples.len()
     }
 
     /// What is independent of what.

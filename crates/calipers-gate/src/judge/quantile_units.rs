@@ -144,7 +144,8 @@ mod tests {
                     let term = |is: bool| Term::new(f64::from(u8::from(is)), 1.0);
                     let seen = samples.iter().zip(&values).map(|(&sample, &x)| (sample, term(is_within(x))));
                     let unseen = missing.iter().map(|&sample| (sample, term(is_missing_within)));
-                    let rows = UnitRows { rows: seen.chain(unseen).collect(), limits: TermLimits::SHARE };
+                    let rows: Vec<(u32, Term)> = seen.chain(unseen).collect();
+                    let rows = UnitRows { rows, epochs: Vec::new(), limits: TermLimits::SHARE };
                     let ours = grouped.ratio(limit, is_open, is_missing_within).unwrap();
                     assert_eq!(ours, rows.ratio(units).unwrap());
                 }

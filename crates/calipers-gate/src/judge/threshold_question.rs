@@ -2,7 +2,7 @@
 
 use super::Mode;
 use super::bound_test::BoundTest;
-use super::measurement::PartlyScored;
+use super::measurement::{PartlyBroken, PartlyScored};
 use super::quantile_units::{KnownUnits, QuantileUnits};
 use super::units::{TermLimits, UnitRows, Units, ends_of};
 use crate::limits::{LimitEnd, ValueRanges};
@@ -10,6 +10,7 @@ use crate::policy::{Comparison, Looks, OnMissingValues, Rule};
 use crate::{
     ConfidenceBound, CorrectedLimit, GateReason, MoreSamples, SampleUnit, ThresholdFinding, ThresholdReason, Unbounded,
 };
+use calipers_core::metric::{AttemptEvidence, AttemptPlace};
 use calipers_core::{Evidence, Figure, PartlyMissing, Unit, Verdict};
 use calipers_stats::bounded_ratio::Term;
 use calipers_stats::corrected_mean::CorrectedMean;
@@ -19,6 +20,7 @@ use calipers_stats::quantile::SortedValues;
 use calipers_stats::threshold_test::{Direction, is_within};
 use calipers_stats::weighted::weighted_mean;
 use calipers_stats::{Confidence, Interval, Method};
+use hashbrown::HashSet;
 use std::cell::OnceCell;
 use std::rc::Rc;
 
@@ -37,7 +39,9 @@ pub(super) struct ThresholdQuestion<'a> {
     /// What is independent of what.
     pub(super) units: Units<'a>,
     /// What the figure rests on, attempt by attempt, where attempts are the units. None where that cannot be said.
-    pub(super) by_attempt: Option<&'a Evidence>,
+    pub(super) by_attempt: Option<&'a AttemptEvidence>,
+    /// Every attempt of the run, where it matters which of them it is.
+    pub(super) places: &'a [AttemptPlace],
     /// The values that attempts can have.
     pub(super) ranges: &'a ValueRanges,
     /// True when it is asked about a metric in a formula, where more may be better or worse.
@@ -47,6 +51,8 @@ pub(super) struct ThresholdQuestion<'a> {
     pub(super) known_units: &'a KnownUnits,
     /// The samples that have a value although some of their attempts have none.
     pub(super) partly: &'a PartlyScored,
+    /// The samples of which some attempts ended in an error.
+    pub(super) broken: &'a PartlyBroken,
     /// The test with missing values as they are before it passes, once it was asked for: verdict and interval rest on it.
     pub(super) worst: OnceCell<Result<BoundTest, Unbounded>>,
 }
@@ -270,7 +276,8 @@ impl ThresholdQuestion<'_> {
 
     /// True when nothing is missing and nothing broke, so that there is nothing to take for the worst or the best.
     fn is_complete(&self) -> bool {
-        let has_missing = [self.evidence, self.by_attempt].into_iter().flatten().any(Evidence::has_missing);
+        let by_attempt = self.by_attempt.map(|all| &all.evidence);
+        let has_missing = [self.evidence, by_attempt].into_iter().flatten().any(Evidence::has_missing);
         !has_missing && self.partly.is_empty() && !self.errored.iter().any(|is| *is)
     }
 
@@ -296,7 +303,10 @@ impl ThresholdQuestion<'_> {
             return (errored > 0).then_some((errored, best));
         }
         let Some(Evidence::Mean { samples, values, missing }) = self.evidence else { return None };
-        let seen = samples.iter().zip(values).map(|(&sample, &x)| (sample, if is_errored(sample) { 1.0 } else { x }));
+        let without_errors = |(&sample, &x): (&u32, &f64)| {
+            (sample, if is_errored(sample) { self.broken.value_without_errors(sample, x, None) } else { x })
+        };
+        let seen = samples.iter().zip(values).map(without_errors);
         let unseen = missing.iter().filter(|&&sample| is_errored(sample)).map(|&sample| (sample, 1.0));
         let all: Vec<(u32, f64)> = seen.chain(unseen).collect();
         let errored = all.iter().filter(|(sample, _)| is_errored(*sample)).count();
@@ -404,7 +414,7 @@ impl ThresholdQuestion<'_> {
     /// The table of a correlation, with samples that lack a truth or a prediction taken for wrong or right ones.
     fn table(&self, fill: Fill) -> Result<MatthewsTable, Unbounded> {
         let evidence = match self.units {
-            Units::Attempts => self.by_attempt.ok_or(Unbounded::NotByAttempt)?,
+            Units::Attempts => &self.by_attempt.ok_or(Unbounded::NotByAttempt)?.evidence,
             _ => self.evidence.ok_or(Unbounded::NoValues)?,
         };
         let Evidence::Table { samples, counts, missing, attempts_max } = evidence else {
@@ -577,7 +587,7 @@ impl ThresholdQuestion<'_> {
     /// What a quantile rests on, by unit.
     fn quantile_units(&self, fill: Fill) -> Result<Rc<QuantileUnits>, Unbounded> {
         let evidence = match self.units {
-            Units::Attempts => self.by_attempt.ok_or(Unbounded::NotByAttempt)?,
+            Units::Attempts => &self.by_attempt.ok_or(Unbounded::NotByAttempt)?.evidence,
             _ => self.evidence.ok_or(Unbounded::NoValues)?,
         };
         let Evidence::Quantile { samples, values, missing, .. } = evidence else { return Err(Unbounded::NoValues) };
@@ -695,41 +705,33 @@ impl ThresholdQuestion<'_> {
             (_, None | Some(Evidence::Corrected { .. } | Evidence::Table { .. } | Evidence::Quantile { .. })) => {
                 return Err(Unbounded::Method(self.figure.method.clone()));
             }
-            (Units::Attempts, Some(_)) => self.by_attempt.ok_or(Unbounded::NotByAttempt)?,
+            (Units::Attempts, Some(_)) => &self.by_attempt.ok_or(Unbounded::NotByAttempt)?.evidence,
             (_, Some(evidence)) => evidence,
         };
         match evidence {
-            Evidence::Mean { samples, values, missing } => {
+            Evidence::Mean { missing, .. } => {
                 let filled = self.fill_value(fill, missing.len() + self.partly.iter().count())?;
-                let is_errored = |sample: u32| {
-                    // What broke on the way is no failure of the agent's.
-                    side == Fill::Good
-                        && up
-                        && self.unit == Unit::Rate
-                        && self.errored.get(sample as usize).copied().unwrap_or(false)
-                };
-                let is_by_attempt = matches!(self.units, Units::Attempts);
-                let seen = samples.iter().zip(values).map(|(&sample, &x)| match filled {
-                    Some(filled) if !is_by_attempt => (sample, self.partly.fill(sample, x, filled)),
-                    _ => (sample, x),
-                });
-                // Where attempts are the units, each that has no value is one; a scorer lists only those that it looked at.
-                let whole =
-                    missing.iter().copied().filter(|&sample| !is_by_attempt || self.partly.get(sample).is_none());
-                let partly = self.partly.iter().filter(|_| is_by_attempt);
-                let partly = partly.flat_map(|one| (0..one.missing).map(move |_| one.sample));
-                let without: Vec<u32> = whole.chain(partly).collect();
-                let unseen = filled.iter().flat_map(|&x| without.iter().map(move |&sample| (sample, x)));
-                let all = seen.chain(unseen).map(|(sample, x)| (sample, if is_errored(sample) { 1.0 } else { x }));
-                let rows: Vec<(u32, f64)> = all.collect();
-                let attempts = matches!(self.units, Units::Attempts).then(|| count_rows(&rows));
-                let term = |(sample, x): (u32, f64)| {
+                // What broke on the way is no failure of the agent's.
+                let is_forgiving = side == Fill::Good && up && self.unit == Unit::Rate;
+                let limits = TermLimits::Within(ends_of(self.ranges, self.rule_of_ends()));
+                if let (Units::Attempts, Some(all)) = (self.units, self.by_attempt) {
+                    let rows = self.attempt_values(all, filled, is_forgiving);
+                    let counts = count_rows(&rows);
                     // The attempts of a sample weigh as much as the sample.
-                    let weight = self.weight(sample) / attempts.as_ref().map_or(1.0, |all| all[sample as usize]);
+                    let weight = |sample: u32| self.weight(sample) / counts[sample as usize];
+                    let term = |row: &AttemptRow| {
+                        let weight = weight(row.sample);
+                        (row.sample, Term::new(weight * row.value, weight))
+                    };
+                    let epochs = rows.iter().map(|row| row.epoch).collect();
+                    return Ok(UnitRows { rows: rows.iter().map(term).collect(), epochs, limits });
+                }
+                let term = |(sample, x): (u32, f64)| {
+                    let weight = self.weight(sample);
                     (sample, Term::new(weight * x, weight))
                 };
-                let limits = TermLimits::Within(ends_of(self.ranges, self.rule_of_ends()));
-                Ok(UnitRows { rows: rows.into_iter().map(term).collect(), limits })
+                let rows = self.sample_values(evidence, filled, is_forgiving).into_iter().map(term).collect();
+                Ok(UnitRows { rows, epochs: Vec::new(), limits })
             }
             Evidence::Ratio { .. } => {
                 let is_good = match fill {
@@ -739,13 +741,61 @@ impl ThresholdQuestion<'_> {
                 };
                 let none = PartlyScored::default();
                 let partly = if matches!(self.units, Units::Attempts) { &none } else { self.partly };
-                UnitRows::of_ratio(evidence, self.ranges, self.rule_of_ends(), is_good, partly)
+                let rows = UnitRows::of_ratio(evidence, self.ranges, self.rule_of_ends(), is_good, partly)?;
+                let epochs = match (self.units, self.by_attempt) {
+                    // Rows without a value come last, where they are filled in.
+                    (Units::Attempts, Some(all)) => all.epochs.iter().chain(&all.missing_epochs).copied().collect(),
+                    _ => Vec::new(),
+                };
+                Ok(UnitRows { epochs, ..rows })
             }
             // Neither is a ratio of sums over units.
             Evidence::Corrected { .. } | Evidence::Table { .. } | Evidence::Quantile { .. } => {
                 Err(Unbounded::Method(self.figure.method.clone()))
             }
         }
+    }
+
+    /// The values of samples, those that are missing filled in; with errors taken for successes if that is forgiven.
+    fn sample_values(&self, evidence: &Evidence, filled: Option<f64>, is_forgiving: bool) -> Vec<(u32, f64)> {
+        let Evidence::Mean { samples, values, missing } = evidence else { return Vec::new() };
+        let is_forgiven = |sample: u32| is_forgiving && self.errored.get(sample as usize).copied().unwrap_or(false);
+        let seen = samples.iter().zip(values).map(|(&sample, &x)| {
+            let partly = self.partly.get(sample).filter(|_| filled.is_some());
+            let x = filled.map_or(x, |filled| self.partly.fill(sample, x, filled));
+            let attempts = partly.map(|one| one.attempts);
+            (sample, if is_forgiven(sample) { self.broken.value_without_errors(sample, x, attempts) } else { x })
+        });
+        let unseen = filled.iter().flat_map(|&x| missing.iter().map(move |&sample| (sample, x)));
+        seen.chain(unseen.map(|(sample, x)| (sample, if is_forgiven(sample) { 1.0 } else { x }))).collect()
+    }
+
+    /// The same for attempts, where they are the units. A scorer lists only those that it looked at.
+    fn attempt_values(&self, all: &AttemptEvidence, filled: Option<f64>, is_forgiving: bool) -> Vec<AttemptRow> {
+        let Evidence::Mean { samples, values, missing } = &all.evidence else { return Vec::new() };
+        let row = |((&sample, &epoch), value): ((&u32, &u32), f64)| AttemptRow { sample, epoch, value };
+        let mut rows: Vec<AttemptRow> = samples.iter().zip(&all.epochs).zip(values.iter().copied()).map(row).collect();
+        let known: HashSet<(u32, u32)> = rows.iter().map(|row| (row.sample, row.epoch)).collect();
+        let has_value: HashSet<u32> = samples.iter().copied().collect();
+        if let Some(filled) = filled {
+            let whole = missing.iter().zip(&all.missing_epochs).map(|place| (place, filled));
+            rows.extend(whole.filter(|((sample, _), _)| self.partly.get(**sample).is_none()).map(row));
+        }
+        for place in self.places.iter().filter(|place| !known.contains(&(place.sample, place.epoch))) {
+            let filled = filled.filter(|_| self.partly.get(place.sample).is_some());
+            // Where missing ones are left out, those that ended in an error still count before a gate fails.
+            let forgiven = Some(1.0).filter(|_| is_forgiving && place.is_errored && has_value.contains(&place.sample));
+            if let Some(value) = filled.or(forgiven) {
+                rows.push(AttemptRow { sample: place.sample, epoch: place.epoch, value });
+            }
+        }
+        if is_forgiving {
+            let errored: HashSet<(u32, u32)> =
+                self.places.iter().filter(|place| place.is_errored).map(|place| (place.sample, place.epoch)).collect();
+            let broken = rows.iter_mut().filter(|row| errored.contains(&(row.sample, row.epoch)));
+            broken.for_each(|row| row.value = 1.0);
+        }
+        rows
     }
 
     /// The value that each missing one is taken for.
@@ -785,10 +835,17 @@ fn partition_near(values: &[f64], near: usize, holds: impl Fn(&f64) -> bool) -> 
     low + values[low..high].partition_point(holds)
 }
 
+/// An attempt with its value, known or filled in.
+struct AttemptRow {
+    sample: u32,
+    epoch: u32,
+    value: f64,
+}
+
 /// The number of rows of each sample.
-fn count_rows(rows: &[(u32, f64)]) -> Vec<f64> {
-    let mut counts = vec![0.0; rows.iter().map(|row| row.0 as usize + 1).max().unwrap_or(0)];
-    rows.iter().for_each(|row| counts[row.0 as usize] += 1.0);
+fn count_rows(rows: &[AttemptRow]) -> Vec<f64> {
+    let mut counts = vec![0.0; rows.iter().map(|row| row.sample as usize + 1).max().unwrap_or(0)];
+    rows.iter().for_each(|row| counts[row.sample as usize] += 1.0);
     counts
 }
 

@@ -106,6 +106,8 @@ pub(super) struct UnseenUnit {
 /// What samples add to a ratio. A sample has a row for each of its attempts where attempts are looked at one by one.
 pub(super) struct UnitRows {
     pub(super) rows: Vec<(u32, Term)>,
+    /// Where attempts are the units, the epoch of each row: the rows of two metrics are joined by it.
+    pub(super) epochs: Vec<u32>,
     pub(super) limits: TermLimits,
 }
 
@@ -170,7 +172,16 @@ impl UnitRows {
                 rows.push((sample, filled));
             }
         }
-        Ok(Self { rows, limits })
+        Ok(Self { rows, epochs: Vec::new(), limits })
+    }
+
+    /// The unit of each row, by which rows of other metrics can be found.
+    pub(super) fn keys(&self, units: Units<'_>) -> Vec<UnitKey> {
+        let samples = self.rows.iter().map(|row| row.0);
+        match units {
+            Units::Attempts => samples.zip(self.epochs.iter().copied()).collect(),
+            _ => units.keys(samples),
+        }
     }
 
     /// The ratio over units.
@@ -192,7 +203,7 @@ impl UnitRows {
     /// counted.
     pub(super) fn unseen_of_each(&self, units: Units<'_>) -> Option<Vec<(UnitKey, UnseenUnit)>> {
         let TermLimits::Within(_) = self.limits else { return None };
-        let keys = units.keys(self.rows.iter().map(|row| row.0));
+        let keys = self.keys(units);
         let mut sizes: Vec<(UnitKey, f64)> =
             keys.into_iter().zip(self.rows.iter().map(|row| row.1.denominator)).collect();
         // In one order, so that the order of arrival changes no bit: whole numbers have one sum.
@@ -249,7 +260,7 @@ mod tests {
     #[test]
     fn the_largest_cluster_is_what_an_unseen_one_could_be() {
         let clusters = [0, 0, 0, 1, 2];
-        let rows = UnitRows { rows: ones(&[0, 1, 2, 3, 4]), limits: TermLimits::SHARE };
+        let rows = UnitRows { rows: ones(&[0, 1, 2, 3, 4]), epochs: Vec::new(), limits: TermLimits::SHARE };
         let ratio = rows.ratio(Units::Clusters(&clusters)).unwrap();
         assert_eq!(ratio.units(), 3);
         // Three units of 3, 1 and 1 against an unseen one of 3 that fails.
@@ -263,7 +274,7 @@ mod tests {
         let values = [0.1, 0.7, 0.3, 0.2, 0.6, 0.9];
         let rows = |order: &[u32]| {
             let rows = order.iter().map(|&s| (s, Term::new(values[s as usize], 1.0))).collect();
-            UnitRows { rows, limits: TermLimits::SHARE }.ratio(Units::Clusters(&clusters)).unwrap()
+            UnitRows { rows, epochs: Vec::new(), limits: TermLimits::SHARE }.ratio(Units::Clusters(&clusters)).unwrap()
         };
         assert_eq!(rows(&[0, 1, 2, 3, 4, 5]), rows(&[4, 1, 0, 5, 2, 3]));
     }

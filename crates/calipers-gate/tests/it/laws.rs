@@ -294,6 +294,105 @@ proptest! {
     }
 }
 
+/// Samples of which each attempt has passed or failed, or ended in an error (none).
+fn broken_runs() -> impl Strategy<Value = Vec<Vec<Option<bool>>>> {
+    let attempt = prop_oneof![6 => Just(Some(true)), 1 => Just(Some(false)), 1 => Just(None)];
+    proptest::collection::vec(proptest::collection::vec(attempt, 1..4), 2..30)
+}
+
+/// The attempts in an order of their own, as they may have finished; each says which attempt it is.
+fn finished_in_turn(run: &[Vec<Option<bool>>], turn: usize) -> Samples {
+    let attempts = run.iter().zip(0i64..).flat_map(|(sample, id)| (1u32..).zip(sample).map(move |one| (id, one)));
+    let mut attempts: Vec<(i64, (u32, &Option<bool>))> = attempts.collect();
+    let count = attempts.len();
+    attempts.rotate_left(turn % count);
+    if turn % 2 == 1 {
+        attempts.reverse();
+    }
+    let mut samples = Samples::new();
+    for (id, (epoch, passed)) in attempts {
+        let row = samples.push_epoch(id, epoch).metadata("category", "adversarial");
+        match passed {
+            Some(passed) => {
+                let score = f64::from(u8::from(*passed));
+                row.score("judge", score).field("quality_score", score).field("cost_usd", 1.5 - score)
+            }
+            None => row.error("connection reset"),
+        };
+    }
+    samples
+}
+
+/// Means, all of them, and formulas that join means and ratios of the same attempts.
+const BROKEN_GATES: &str = r#""thresholds": {"blocking": {"accuracy": "70%", "pass_rate": "60%", "safety_rate": "100%",
+    "mean(\"quality_score\")": "at least 0.5"}}, "limits": {"cost_usd": 2, "quality_score": 1},
+    "composite": {"final": "accuracy * 0.5 + pass_rate * 0.5 - cost * 0.1", "pass": "final >= 0.6"}"#;
+
+// Each failed once and ended in an error once, so that half of its attempts have failed whatever became of the error.
+#[test]
+fn an_error_beside_a_failure_does_not_keep_a_gate_from_failing() {
+    let failed_once = vec![Some(false), None];
+    let mut one_of_many = vec![vec![Some(true), Some(true)]; 20];
+    one_of_many.push(failed_once.clone());
+    let all = vec![failed_once; 30];
+    for terms in [r#""confidence": "95%""#, r#""confidence": "95%", "estimand": "this_suite_rerun""#] {
+        for (run, metric, threshold) in
+            [(&one_of_many, "safety_rate", "100%"), (&all, "accuracy", "90%"), (&all, "pass_rate", "90%")]
+        {
+            let text = format!(r#"{{"thresholds": {{"blocking": {{"{metric}": "{threshold}"}}}}, {terms}}}"#);
+            let report = crate::judged(&policy(&text), &finished_in_turn(run, 0));
+            let gate = &report.gates[0];
+            assert_eq!(gate.verdict, Verdict::Fail, "{metric}, {terms}: {:?}", gate.reason);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: calipers_testing::law_cases(48), ..ProptestConfig::default() })]
+
+    #[test]
+    fn an_attempt_that_passes_in_place_of_an_error_never_makes_a_verdict_worse(
+        run in broken_runs(),
+        place in 0usize..1000,
+        terms in 0..TERMS.len(),
+        missing in 0..MISSING.len(),
+    ) {
+        let broken: Vec<(usize, usize)> = run.iter().enumerate()
+            .flat_map(|(at, sample)| (0..sample.len()).filter(|&one| sample[one].is_none()).map(move |one| (at, one)))
+            .collect();
+        prop_assume!(!broken.is_empty());
+        let (at, one) = broken[place % broken.len()];
+        let mut better = run.clone();
+        better[at][one] = Some(true);
+        // Clusters are of a field that these samples do not have.
+        let terms = TERMS[terms].replace(r#", "cluster": "document""#, "");
+        let policy = policy(&format!("{{{BROKEN_GATES}, {terms}{}}}", MISSING[missing]));
+        let [before, after] = [&run, &better].map(|run| crate::judged(&policy, &finished_in_turn(run, 0)));
+        prop_assert_eq!(worse(&before, &after), None);
+    }
+
+    // Metrics list attempts in different orders, and not all list those that ended in an error.
+    #[test]
+    fn the_order_in_which_attempts_finish_changes_nothing(
+        run in broken_runs(),
+        turn in 1usize..100,
+        terms in 0..TERMS.len(),
+        missing in 0..MISSING.len(),
+    ) {
+        let terms = TERMS[terms].replace(r#", "cluster": "document""#, "");
+        let policy = policy(&format!("{{{BROKEN_GATES}, {terms}{}}}", MISSING[missing]));
+        let [before, after] = [0, turn].map(|turn| crate::judged(&policy, &finished_in_turn(&run, turn)));
+        for (old, new) in before.gates.iter().zip(&after.gates) {
+            prop_assert_eq!(old.verdict, new.verdict, "{}", old.metric);
+            let bounds = |gate: &GateResult| {
+                let interval = gate.figure.as_ref()?.interval?;
+                Some((interval.lower.map(f64::to_bits), interval.upper.map(f64::to_bits)))
+            };
+            prop_assert_eq!(bounds(old), bounds(new), "{}", old.metric);
+        }
+    }
+}
+
 /// A sample that a judge passes or fails, and people too if they looked at it.
 #[derive(Clone, Copy, Debug)]
 struct JudgedSample {
