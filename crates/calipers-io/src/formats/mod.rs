@@ -70,7 +70,7 @@ pub(crate) use csv::cell;
 pub use inspect::InspectLog;
 pub use inspect::{CONTENT, sample_place};
 pub(crate) use inspect::{SampleText, write_archive, write_document};
-pub(crate) use native::{ColumnRole, facts as native_facts, parse_embedded};
+pub(crate) use native::{ColumnRole, facts as native_facts, parse_embedded, says_no_error};
 pub use projection::Projection;
 pub use recorded_run::{RecordedFigure, RecordedMetric, RecordedResults, RecordedRun, RecordedScorer};
 

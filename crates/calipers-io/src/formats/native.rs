@@ -1018,13 +1018,25 @@ fn error_text(value: &Value) -> Option<String> {
         Value::Map(entries) if entries.is_empty() => None,
         Value::Text(text) if says_no_error(text) => None,
         Value::Bool(true) => Some("error".into()),
-        Value::Text(text) => Some(text.to_string()),
+        Value::Text(text) => Some(message_within(text).unwrap_or_else(|| text.to_string())),
         other => Some(other.get("message").unwrap_or(other).to_string()),
     }
 }
 
+/// How a text begins that holds a message such as `-`, which alone would mean that there was no error.
+pub(crate) const WRAPPED_ERROR: &str = "{\"message\"";
+
+/// The message in such a text.
+fn message_within(text: &str) -> Option<String> {
+    let map = if text.starts_with(WRAPPED_ERROR) { parse_embedded(text)? } else { return None };
+    match map.get("message") {
+        Some(Value::Text(message)) if says_no_error(message) => Some(message.to_string()),
+        _ => None,
+    }
+}
+
 /// True for what cells have where there was no error: nothing, or what programs write for it.
-pub(super) fn says_no_error(text: &str) -> bool {
+pub(crate) fn says_no_error(text: &str) -> bool {
     const WORDS: [&str; 16] = [
         "", "false", "none", "null", "nan", "na", "n/a", "#n/a", "<na>", "nil", "no", "no error", "0", "-", "[]", "{}",
     ];

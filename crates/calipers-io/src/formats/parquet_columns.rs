@@ -3,7 +3,7 @@
 //! Like [`native_fast`](super::native_fast) it has no messages: it gives up on anything unusual or wrong, and
 //! [`parquet`](super::parquet), which knows all the rules and explains mistakes, reads the table again row by row.
 
-use super::native::{ColumnRole, RowsOfRun, says_no_error};
+use super::native::{ColumnRole, RowsOfRun, WRAPPED_ERROR, says_no_error};
 use super::native_fast::rows_by_run;
 use super::parquet::{BoundedFile, WHAT, is_long_text};
 use crate::catch_panic::read_catching_panic;
@@ -365,6 +365,7 @@ impl ArrowSlot {
             Self::Errors(errors) => {
                 for row in 0..array.len() {
                     match text(array, row) {
+                        Some(message) if message.starts_with(WRAPPED_ERROR) => return None,
                         Some(message) if !says_no_error(message) => errors.push((row as u32, message.into())),
                         Some(_) => {}
                         None if array.is_null(row) => {}

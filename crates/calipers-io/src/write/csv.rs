@@ -6,7 +6,7 @@
 use super::native::{facts, is_at_home, put_entries, put_error, put_nulls, put_outcome, put_scores};
 use super::table_survey::{Survey, can_be_column, has_extras, json_text, text};
 use super::{Contents, LossCounts, OutputFile, WriteError, Writer, check_id};
-use crate::formats::{ColumnRole, cell};
+use crate::formats::{ColumnRole, cell, says_no_error};
 use calipers_core::{Outcome, Record, SampleId, Samples, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -242,7 +242,7 @@ fn fact_cell(key: &Arc<str>, value: &Value) -> Option<String> {
 }
 
 fn error_cell(error: &str) -> String {
-    if error.trim().is_empty() {
+    if says_no_error(error) {
         return text(|out| put_error(out, error));
     }
     value_cell(&ColumnRole::Error, &error.into()).unwrap_or_else(|| error.to_owned())

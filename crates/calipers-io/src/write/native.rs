@@ -1,7 +1,7 @@
 //! Calipers' own records: JSON Lines, or a JSON list in a file that ends in `.json`.
 
 use super::{Contents, LossCounts, OutputFile, WriteError, Writer, check_id};
-use crate::formats::ColumnRole;
+use crate::formats::{ColumnRole, says_no_error};
 use crate::json::json_writer::{self, Map, Nan};
 use calipers_core::{Outcome, Record, SampleId, Score, Value};
 use std::sync::Arc;
@@ -134,9 +134,10 @@ fn note_infinite(value: &Value, record: &Record, lost: &mut LossCounts) {
     }
 }
 
-/// An error without a message is still an error. It is written as a map, because a blank text means no error.
+/// An error without a message is still an error. It is written as a map, because a blank text means no error, and so does one
+/// such as `none`.
 pub(super) fn put_error(out: &mut Vec<u8>, error: &str) {
-    if error.trim().is_empty() {
+    if says_no_error(error) {
         json_writer::put_map(out, [("message", error)], json_writer::put_text);
     } else {
         json_writer::put_text(out, error);

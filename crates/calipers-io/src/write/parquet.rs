@@ -3,10 +3,10 @@
 //! A scorer whose scores are plain values of one kind has a plain column `scores.NAME`. With answers, reasons or gaps it
 //! is a struct, in which a row that the scorer did not look at is null. Everything else is JSON in `scores`.
 
-use super::native::{facts, is_at_home, put_entries, put_nulls, put_scores};
+use super::native::{facts, is_at_home, put_entries, put_error, put_nulls, put_scores};
 use super::table_survey::{ColumnSurvey, Survey, ValueKind, can_be_column, json_text, text};
 use super::{Contents, LossCounts, OutputFile, WriteError, Writer, check_id};
-use crate::formats::ColumnRole;
+use crate::formats::{ColumnRole, says_no_error};
 use ::parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
 use ::parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int64Type};
 use ::parquet::errors::Result as ParquetResult;
@@ -322,6 +322,9 @@ impl TypedColumn {
                 if error.trim().is_empty() {
                     lost.add("an error without words is written as `error`", &record.id);
                     return "error".into();
+                }
+                if says_no_error(error) {
+                    return text(|out| put_error(out, error)).into();
                 }
                 Value::Text(error.clone())
             }),

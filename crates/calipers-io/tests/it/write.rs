@@ -140,6 +140,7 @@ fn hard() -> RecordedRun {
         "C",
         "+5",
         "-",
+        "none",
     ]);
     for text in texts {
         let score = Score::new(text).answer(text).explanation(text).metadata(Metadata::new([(text, text)]));
