@@ -553,11 +553,15 @@ fn a_total_of_totals_is_no_sample() {
     assert!(error.contains("`grand total`, has the mean or the sum of the others"), "{error}");
 }
 
+/// `1.1` and `1.10` are different questions and the same number.
 #[test]
-fn times_are_ids() {
-    let lines = records(|id, right| json!({"id": 1_700_000_000.25 + id as f64, "score": right}));
-    let folder = Scratch::with("r.jsonl", lines);
-    assert_eq!(score(&folder, "r.jsonl", &[]), Ok(SEVEN.to_vec()));
+fn a_number_with_a_fraction_is_no_id() {
+    let folder = Scratch::with(
+        "r.jsonl",
+        "{\"id\": 1.1, \"score\": 1}\n{\"id\": 1.10, \"score\": 0}\n{\"id\": 2, \"score\": 1}\n",
+    );
+    let error = score(&folder, "r.jsonl", &[]).expect_err("an id that may be that of another");
+    assert!(error.contains("not text or a whole number"), "{error}");
 }
 
 #[test]

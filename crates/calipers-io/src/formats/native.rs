@@ -942,8 +942,6 @@ fn sample_id(name: &str, value: Value) -> Result<SampleId, String> {
         Value::Int(i) => Ok(SampleId::Int(i)),
         // Tables with gaps write whole numbers as floats.
         Value::Float(x) if x.fract() == 0.0 && x.abs() < 9e15 => Ok(SampleId::Int(x as i64)),
-        // Times: programs write numbers that differ differently. Of longer whole numbers, several may be one float.
-        Value::Float(x) if x.fract() != 0.0 => Ok(SampleId::Text(x.to_string().into())),
         Value::Text(text) if text.trim().is_empty() => Err(format!("`{name}` is empty")),
         Value::Text(text) => Ok(SampleId::Text(text)),
         Value::Null | Value::Missing => Err(format!("`{name}` is empty")),
