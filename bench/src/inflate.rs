@@ -124,11 +124,11 @@ impl Inflater {
         }
         let room = &mut self.inflated[..member.size];
         let size = match member.method {
-            CompressionMethod::Stored => stored.len(),
-            CompressionMethod::Deflated => {
+            CompressionMethod::STORE => stored.len(),
+            CompressionMethod::DEFLATE => {
                 self.deflate.deflate_decompress(stored, room).map_err(|cause| cause.to_string())?
             }
-            CompressionMethod::Zstd => {
+            CompressionMethod::ZSTD => {
                 self.zstd.decompress_to_buffer(stored, room).map_err(|cause| cause.to_string())?
             }
             other => return Err(format!("it is compressed with {other}, which Inspect does not write")),

@@ -103,9 +103,9 @@ fn directory(source: &Source) -> Result<Result<Vec<Member>, String>, ReadError> 
 /// The number of a method, as APPNOTE 4.4.5 gives it. Methods that Inspect does not write are treated alike.
 fn method_number(method: CompressionMethod) -> u16 {
     match method {
-        CompressionMethod::Stored => 0,
-        CompressionMethod::Deflated => 8,
-        CompressionMethod::Zstd => 93,
+        CompressionMethod::STORE => 0,
+        CompressionMethod::DEFLATE => 8,
+        CompressionMethod::ZSTD => 93,
         _ => u16::MAX,
     }
 }
