@@ -51,7 +51,7 @@ steps:
   code-map      ARCHITECTURE.md names every crate
   layers        the inner crates depend on no outer crate
   links         relative links in Markdown lead to a file
-  summary       docs/SUMMARY.md lists every page of docs/ once
+  summary       docs/SUMMARY.md lists every page of docs/ once, and the start page links to it
   words         sentences and rounding only in calipers-render, flags only in calipers-cli
   metric-names  the judge knows no metric by its name
   names         types are nouns, functions are verbs, few test binaries

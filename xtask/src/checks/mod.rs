@@ -33,7 +33,11 @@ pub(crate) const ALL: [Check; 9] = [
     Check::new("code-map", "ARCHITECTURE.md names every crate", code_map::problems),
     Check::new("layers", "the inner crates depend on no outer crate", layers::problems),
     Check::new("links", "relative links in Markdown lead to a file", links::problems),
-    Check::new("summary", "docs/SUMMARY.md lists every page of docs/ once", summary::problems),
+    Check::new(
+        "summary",
+        "docs/SUMMARY.md lists every page of docs/ once, and the start page links to it",
+        summary::problems,
+    ),
     Check::new("words", "sentences and rounding only in calipers-render, flags only in calipers-cli", words::problems),
     Check::new("metric-names", "the judge knows no metric by its name", metric_names::problems),
     Check { figures: names::figures, ..Check::new("names", "types are nouns, functions are verbs", names::problems) },

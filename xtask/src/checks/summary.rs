@@ -1,21 +1,21 @@
-//! `docs/SUMMARY.md`, the contents of the site, lists every page of `docs/` once and nothing else.
+//! `docs/SUMMARY.md`, the contents of the site, lists every page of `docs/` once and nothing else, and the start page links to all
+//! of them.
 //!
 //! mdBook leaves a page that is not listed out of the site, and makes an empty one of a page that does not exist.
 
-use super::Repository;
+use super::{File, Repository};
 use crate::markdown::{links, prose, resolve};
 
 const SUMMARY: &str = "docs/SUMMARY.md";
+const START: &str = "docs/README.md";
+/// The start page names the list of formats, and that list names each.
+const FORMATS: &str = "docs/formats/";
 
 pub(super) fn problems(repository: &Repository) -> Vec<String> {
     let Some(summary) = repository.file(SUMMARY) else { return vec![format!("{SUMMARY}: not found")] };
     let pages = repository.files_named(".md").map(|file| file.path.as_str());
     let pages: Vec<&str> = pages.filter(|path| path.starts_with("docs/") && *path != SUMMARY).collect();
-    let listed: Vec<(usize, String)> = prose(&summary.text)
-        .into_iter()
-        .flat_map(|(number, line)| links(&line).into_iter().map(move |link| (number, link)))
-        .map(|(number, link)| (number, resolve(SUMMARY, &link).unwrap_or(link)))
-        .collect();
+    let listed = linked_pages(summary);
     let unknown = listed.iter().filter(|(_, path)| !pages.contains(&path.as_str()));
     let unknown = unknown.map(|(line, path)| format!("{SUMMARY}:{line}: `{path}` is not a page of docs/"));
     let twice =
@@ -23,12 +23,30 @@ pub(super) fn problems(repository: &Repository) -> Vec<String> {
     let twice = twice.map(|(_, (line, path))| format!("{SUMMARY}:{line}: `{path}` is listed twice"));
     let absent = pages.iter().filter(|page| !listed.iter().any(|(_, path)| path == *page));
     let absent = absent.map(|page| format!("{page}: not listed in {SUMMARY}"));
-    unknown.chain(twice).chain(absent).collect()
+    unknown.chain(twice).chain(absent).chain(not_linked(repository, &pages)).collect()
+}
+
+/// The pages to which the start page has no link.
+fn not_linked(repository: &Repository, pages: &[&str]) -> Vec<String> {
+    let Some(start) = repository.file(START) else { return Vec::new() };
+    let linked = linked_pages(start);
+    let absent = pages.iter().filter(|page| {
+        let is_one_format = page.strip_prefix(FORMATS).is_some_and(|name| name != "README.md");
+        **page != START && !is_one_format && !linked.iter().any(|(_, path)| path == *page)
+    });
+    absent.map(|page| format!("{page}: {START} does not link to it")).collect()
+}
+
+/// What a page links to, with the lines of the links.
+fn linked_pages(page: &File) -> Vec<(usize, String)> {
+    let links = prose(&page.text)
+        .into_iter()
+        .flat_map(|(number, line)| links(&line).into_iter().map(move |link| (number, link)));
+    links.map(|(number, link)| (number, resolve(&page.path, &link).unwrap_or(link))).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::File;
     use super::*;
 
     fn problems_of(summary: &str, pages: &[&str]) -> Vec<String> {
@@ -39,9 +57,12 @@ mod tests {
     }
 
     #[test]
-    fn a_summary_of_all_pages_is_fine() {
+    fn a_summary_of_all_pages_is_fine_and_an_empty_start_page_is_not() {
         let summary = "# Summary\n\n[Start](README.md)\n\n# Guides\n\n- [Gate](guides/gate.md)\n";
-        assert_eq!(problems_of(summary, &["docs/README.md", "docs/guides/gate.md", "README.md"]), [""; 0]);
+        assert_eq!(
+            problems_of(summary, &["docs/README.md", "docs/guides/gate.md", "README.md"]),
+            ["docs/guides/gate.md: docs/README.md does not link to it"]
+        );
     }
 
     #[test]
@@ -55,6 +76,12 @@ mod tests {
                 "docs/SUMMARY.md:3: `docs/a.md` is listed twice",
                 "docs/c.md: not listed in docs/SUMMARY.md",
             ]
+        );
+        let start = File { path: START.into(), text: "- [A](a.md)\n- [Formats](formats/README.md)\n".into() };
+        let pages = ["docs/a.md", "docs/b.md", "docs/formats/README.md", "docs/formats/x.md"];
+        assert_eq!(
+            not_linked(&Repository { root: ".".into(), files: vec![start] }, &pages),
+            ["docs/b.md: docs/README.md does not link to it"]
         );
         assert_eq!(problems(&Repository { root: ".".into(), files: Vec::new() }), ["docs/SUMMARY.md: not found"]);
     }
