@@ -495,6 +495,26 @@ impl SampleIds {
         self.names.len()
     }
 
+    /// The ids that are written down as texts, with their places. Numbers are none, and names that count up end in digits.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = (u32, &str)> {
+        let listed = match &self.names {
+            IdNames::Counted(_) | IdNames::Listed(IdStorage::Ints(_)) => None,
+            IdNames::Listed(names) => Some(names),
+        };
+        listed.into_iter().flat_map(|names| {
+            let text = move |place: usize| match names {
+                IdStorage::Ints(_) => None,
+                IdStorage::Texts(texts, ends) => Some(text_at(texts, ends, place)),
+                IdStorage::Short(views) => Some(short_text(&views[place])),
+                IdStorage::Any(names) => match &names[place] {
+                    SampleId::Text(text) => Some(&**text),
+                    SampleId::Int(_) => None,
+                },
+            };
+            (0..names.len()).filter_map(move |place| Some((place as u32, text(place)?)))
+        })
+    }
+
     pub(crate) fn get(&self, place: u32) -> SampleId {
         self.names.get(place as usize)
     }

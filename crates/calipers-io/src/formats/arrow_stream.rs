@@ -79,7 +79,12 @@ fn read_batches(source: &Source, bytes: Vec<u8>) -> Result<Vec<RecordBatch>, Rea
         Err(ClaimFault::Damaged(what)) => return refuse(&what),
         Err(ClaimFault::Compressed) => {
             let what = "the buffers of the Arrow data are compressed, which is not read";
-            return Err(source.error(what).hint("write it without compression, or as Parquet"));
+            let name = &source.name;
+            let command = format!(
+                "python3 -c \"import pyarrow.feather as f; f.write_feather(f.read_table('{name}'), 'results.feather', \
+                 compression='uncompressed')\""
+            );
+            return Err(source.error(what).hint(format!("write it without compression, or as Parquet: `{command}`")));
         }
     };
     let mut stream = Buffer::from_vec(bytes).slice_with_length(start, end - start);

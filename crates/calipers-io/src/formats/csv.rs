@@ -2,6 +2,7 @@
 
 use super::any_table::{self, TableReading};
 use super::native::{self, ColumnRole, NativeRecord, RecordConsumer};
+use super::row_places::command_on;
 use super::{Format, csv_fast};
 use crate::columns::ColumnRoles;
 use crate::columns::known_names::{IDS, RUNS, SCORERS, SCORES, find, is_measure, is_spelt_like};
@@ -492,8 +493,10 @@ impl<'s> CsvTable<'s> {
         let cells: Vec<String> = row.iter().filter(|cell| !cell.is_empty()).take(CELLS_MAX).map(cell).collect();
         let what = format!("another table seems to begin here: {}", cells.join(", "));
         let (first, second) = (line.saturating_sub(1), line);
-        let hint =
-            format!("pass on one table at a time: `head -n {first}` keeps the first, `tail -n +{second}` the second");
+        let command = |tool: String, out: &str| command_on(self.source, &tool, out).unwrap_or(tool);
+        let keep_first = command(format!("head -n {first}"), "first");
+        let keep_second = command(format!("tail -n +{second}"), "second");
+        let hint = format!("pass on one table at a time: `{keep_first}` keeps the first, `{keep_second}` the second");
         self.source.error(what).at_line(line).hint(hint)
     }
 
@@ -671,6 +674,35 @@ pub(super) fn only_column(head: &[u8]) -> Option<String> {
     // The last line of the head may be cut off.
     let whole = rows.len().saturating_sub(usize::from(!text.ends_with('\n') && rows.len() > ROWS_MIN));
     (is_name && rows.len() >= ROWS_MIN && rows[..whole].iter().all(|cell| is_score(cell))).then(|| name.to_owned())
+}
+
+/// What makes a table or JSON Lines of a text: cells that something else stands between, or records below comments.
+pub(super) fn hint_on_text(head: &[u8], name: &str) -> Option<String> {
+    const LINES: usize = 20;
+    // What stands between cells, and how `tr` writes it.
+    const OTHERS: [(&str, &str); 5] = [("^", "'^'"), ("~", "'~'"), ("\u{1}", "'\\001'"), ("&", "'&'"), (" ", "-s ' '")];
+    let text = without_preamble(head);
+    let text = &text[..memchr::memrchr(b'\n', text)?];
+    let text = std::str::from_utf8(text).ok().filter(|text| !text.contains('\0'))?;
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).take(LINES).collect();
+    let is_comment = |line: &&&str| line.starts_with("//") || line.starts_with('#');
+    let is_record = |line: &&str| line.starts_with('{') && line.ends_with('}');
+    if let Some(first) = lines.first().filter(is_comment)
+        && lines.iter().filter(|line| !is_comment(line)).count() > 0
+        && lines.iter().filter(|line| !is_comment(line)).all(is_record)
+    {
+        let mark = if first.starts_with('#') { "#" } else { "//" };
+        return Some(format!("`grep -v '^ *{mark}' {name} > results.jsonl` leaves the comments out"));
+    }
+    let cells = |line: &str, mark: &str| line.split(mark).filter(|cell| !cell.trim().is_empty()).count();
+    let is_even = |mark: &str| {
+        let first = cells(lines[0], mark);
+        first > 1
+            && lines.len() > 2
+            && lines.iter().all(|line| cells(line, mark) == first && !line.contains(['\t', '"']))
+    };
+    let (_, tr) = OTHERS.iter().find(|(mark, _)| is_even(mark))?;
+    Some(format!("`tr {tr} '\\t' < {name} > results.tsv` puts tabs between the cells"))
 }
 
 /// The line on which a table begins below a title, a comment or blank lines, if this is one.
