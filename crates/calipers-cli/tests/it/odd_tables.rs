@@ -542,6 +542,10 @@ fn marks_and_most_points_that_no_figure_uses_are_named() {
     assert!(!said("r.csv", skipped, &["--where", "skipped=False"]).contains("leaves them out"));
     let valid = records(|id, right| json!({"id": id, "score": right, "is_valid": is(right)}));
     assert!(said("r.jsonl", valid, &[]).contains("`is_valid` is false for some of the records"));
+    let bits = rows("id,score,exclude", |id, right| format!("q{id},{right},{}", 1 - right));
+    assert!(said("r.csv", &bits, &[]).contains("the condition `exclude=0` leaves them out"));
+    let folder = Scratch::with("r.csv", &bits);
+    assert_eq!(score(&folder, "r.csv", &["--where", "exclude=0"]), Ok(vec![(1.0, 7)]));
     let points = rows("id,score,max_score", |id, right| format!("q{id},{right},{}", 5 + 5 * right));
     assert!(said("r.csv", points, &[]).contains("`max_score` differs between records, and no score is divided by it"));
     let same = rows("id,score,max_score,skipped", |id, right| format!("q{id},{right},1,False"));

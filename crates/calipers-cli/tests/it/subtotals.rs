@@ -73,6 +73,63 @@ fn subtotals_between_samples_are_named_with_their_lines() {
     assert!(error.contains("r.json, row 5") && error.contains("`jq 'del(.[4])' r.json > samples.json`"), "{error}");
 }
 
+#[cfg(unix)]
+#[test]
+fn subtotals_are_found_in_every_layout() {
+    use serde_json::Value;
+    let names = |at: usize| if at == 4 { "Total".to_owned() } else { format!("q{}", at - usize::from(at > 4)) };
+    let scores = |at: usize| if at == 4 { 3 } else { RIGHT[at - usize::from(at > 4)] };
+    let lines = |line: &dyn Fn(String, u8) -> String| -> String {
+        (0..11).map(|at| line(names(at), scores(at)) + "\n").collect()
+    };
+    let list = || Value::from((0..11).map(|at| json!({"id": names(at), "score": scores(at)})).collect::<Vec<_>>());
+    let map = || Value::Object((0..11).map(|at| (names(at), json!({"score": scores(at)}))).collect());
+    let cells = |name: String, score: u8| format!("{name},{score}");
+    let shapes = [
+        ("tabs.tsv", lines(&|name, score| format!("{name}\t{score}")), "id\tscore\n", ", line 6", "sed '6d' tabs.tsv"),
+        // A line above the names is a line of the file.
+        (
+            "sep.csv",
+            lines(&|name, score| format!("{name};{score}")),
+            "sep=;\nid;score\n",
+            ", line 7",
+            "sed '7d' sep.csv",
+        ),
+        ("my results.csv", lines(&cells), "id,score\n", ", line 6", "sed '6d' 'my results.csv'"),
+        (
+            "list.json",
+            json!({"model": "m", "results": list()}).to_string(),
+            "",
+            "row 5",
+            "jq 'del(.results|.[4])' list.json",
+        ),
+        (
+            "map.json",
+            json!({"results": map()}).to_string(),
+            "",
+            "row 5",
+            "jq 'del(.results|.[keys_unsorted[4]])' map.json",
+        ),
+        ("outer.json", map().to_string(), "", "row 5", "jq 'del(.[keys_unsorted[4]])' outer.json"),
+    ];
+    for (file, content, header, place, command) in shapes {
+        let folder = Scratch::with(file, format!("{header}{content}"));
+        let error = score(&folder, file, &[]).expect_err(file);
+        assert!(error.contains(place) && error.contains(&format!("`{command} > samples.")), "{file}: {error}");
+        if command.starts_with("sed") {
+            typed(&folder, &error, "sed ");
+            let rest = format!("samples.{}", file.rsplit('.').next().unwrap());
+            assert_eq!(score(&folder, &rest, &[]), Ok(SEVEN.to_vec()), "{file}");
+        }
+    }
+    // Cells that were merged are no subtotals.
+    let merged =
+        rows("id,score", |id, right| format!("{},{right}", if id % 2 == 0 { format!("q{id}") } else { String::new() }));
+    let folder = Scratch::with("merged.csv", merged);
+    let error = score(&folder, "merged.csv", &[]).expect_err("cells without a name");
+    assert!(error.contains("if cells were merged, fill in each") && !error.contains("sed"), "{error}");
+}
+
 #[test]
 fn a_sample_may_have_the_name_of_a_summary() {
     let folder = Scratch::with("r.csv", table(["math,all,1", "law,q10,1"]));
@@ -205,4 +262,69 @@ fn numbered_attempts_are_attempts_wherever_their_outcome_stands() {
         let flags = ["--columns", columns, "--reducer", "pass_at_2"];
         assert_eq!(score(&folder, file, &flags), Ok(SEVEN.to_vec()), "{file}");
     }
+}
+
+#[test]
+fn nested_columns_of_parquet_and_arrow_are_found_by_their_paths() {
+    let seven = (0.7, 10);
+    for (columns, want) in [
+        ("id=task,score=info.reward", vec![seven]),
+        ("id=task,score=info.judge.verdict", vec![seven]),
+        ("id=task,score=trials[]", vec![(0.466667, 10)]),
+        ("id=task,score=trials[0]", vec![seven]),
+        ("id=task,score=pair[]", vec![(0.5, 10)]),
+        ("id=task,score=runs[].reward,epoch=runs[].seed", vec![(0.35, 10)]),
+        ("id=task,score=runs[1].reward", vec![(0.0, 10)]),
+        ("id=task,score.*=criteria[name].met", vec![seven]),
+        ("id=task,score=models.*,run=*", vec![seven, (0.3, 10)]),
+        ("id=task,score=by_model.*,run=*", vec![seven, (0.3, 10)]),
+        ("id=task,score=by_model.small", vec![seven]),
+        ("id=task,score=partly.reward", vec![(0.75, 8)]),
+    ] {
+        for file in ["parquet/nested.parquet", "arrow/nested.arrow", "arrow/nested_stream.arrow"] {
+            let path = std::path::Path::new(calipers_testing::ROOT).join("testdata/formats").join(file);
+            let folder = Scratch::with("none", "");
+            let found = score(&folder, &path.to_string_lossy(), &["--columns", columns]);
+            assert_eq!(found, Ok(want.clone()), "{columns} {file}");
+        }
+    }
+}
+
+#[test]
+fn columns_that_sum_up_others_are_no_runs() {
+    let mean = |id: usize, right: u8| f64::from(right + (id % 2) as u8) / 2.0;
+    let table = rows("problem,run_1,run_2,mean", |id, right| format!("p{id},{right},{},{}", id % 2, mean(id, right)));
+    let folder = Scratch::with("runs.csv", table);
+    let error = score(&folder, "runs.csv", &[]).expect_err("nothing is known of it");
+    assert_eq!(advice(&error), ["--columns", "id=problem,score=run_*,epoch=*"]);
+    let table =
+        rows("question,small,large,average", |id, right| format!("p{id},{right},{},{}", id % 2, mean(id, right)));
+    folder.write("models.csv", table);
+    let error = score(&folder, "models.csv", &[]).expect_err("nothing is known of it");
+    assert_eq!(advice(&error), ["--columns", "id=question,score={small,large},run=*"]);
+    // A model may have such a name.
+    let table = rows("question,small,average", |id, right| format!("p{id},{right},{}", id % 2));
+    folder.write("named.csv", table);
+    let error = score(&folder, "named.csv", &[]).expect_err("nothing is known of it");
+    assert_eq!(advice(&error), ["--columns", "id=question,score={small,average},run=*"]);
+}
+
+#[test]
+fn lines_that_stand_for_samples_are_no_names_across_files() {
+    let table = |ids: &mut dyn Iterator<Item = usize>| -> String {
+        let row = |id: usize| format!("what is {id}?,c{},{}\n", id % 2, RIGHT[id % 10]);
+        format!("prompt,category,correct\n{}", ids.map(row).collect::<String>())
+    };
+    let folder = Scratch::with("new.csv", table(&mut (0..40)));
+    folder.write("old.csv", table(&mut (0..40).rev()));
+    let said = |flags: &[&str]| {
+        let output = calipers().run_in(&folder, &[&["compare", "new.csv", "old.csv", "--columns"], flags].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        text(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let by_line = said(&["id=@line,score=correct"]);
+    let caveat = "samples are matched by their lines, which holds only for files in the same order: `category` differs for 40 of 40";
+    assert!(by_line.contains(caveat), "{by_line}");
+    let by_name = said(&["id=prompt,score=correct"]);
+    assert!(!by_name.contains("matched by their lines") && by_name.contains("still passing 28"), "{by_name}");
 }

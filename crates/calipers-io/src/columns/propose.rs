@@ -4,7 +4,8 @@
 //! that is named and filled like a score is proposed as one, and one whose values all differ as the id.
 
 use super::known_names::{
-    IDS, METRICS, NAMES_OF_ITEMS, RATERS, RUNS, SCORERS, SCORES, is_attempt, is_spelt_like, is_step, plain, words_of,
+    IDS, METRICS, NAMES_OF_ITEMS, RATERS, RUNS, SCORERS, SCORES, SUMMARIES, is_attempt, is_spelt_like, is_step, plain,
+    words_of,
 };
 use super::{Columns, quote};
 use crate::json::python_literal;
@@ -112,7 +113,11 @@ fn proposals_of(set: &RecordSet<'_>, said: &Columns) -> Vec<Vec<(String, String)
             Some(IdGuess::Path(id)) => common.push(("id".to_owned(), id)),
             Some(IdGuess::Runs) => return Vec::new(),
             None if set.has_keys => {}
-            None if set.size == 1 && leaves.keys().any(|path| is_of_figure(last_name(path))) => return Vec::new(),
+            None if set.size == 1
+                && leaves.iter().any(|(path, leaf)| !leaf.has_list && is_of_figure(last_name(path))) =>
+            {
+                return Vec::new();
+            }
             // A file with one record is a sample, which its name may tell.
             None if set.size == 1 => common.push(("id".to_owned(), "@stem".to_owned())),
             // Plain values in a list, or in the lists of several runs: the place in the list is the sample.
@@ -135,7 +140,8 @@ fn proposals_of(set: &RecordSet<'_>, said: &Columns) -> Vec<Vec<(String, String)
         return vec![[common, vec![score]].concat()];
     }
     let id = common.iter().find(|(name, _)| name == "id").map(|(_, path)| path.clone());
-    let scores = scores(&leaves, id.as_deref());
+    let mut scores = scores(&leaves, id.as_deref());
+    leave_out_sums(&mut scores, &leaves, set.records.len());
     // A table with a few rows and many columns that say nothing of scores is turned: its columns are samples.
     let is_unnamed = |leaf: &&ScoreLeaf| leaf.rank.0 == 2 && leaves.get(&leaf.path).is_some_and(|leaf| leaf.depth == 0);
     const TURNED_MAX: usize = 3;
@@ -213,6 +219,29 @@ fn proposals_of(set: &RecordSet<'_>, said: &Columns) -> Vec<Vec<(String, String)
         proposals.push(with(Vec::new()));
     }
     proposals
+}
+
+/// Leaves out columns such as `mean` and `total` that have the mean or the sum of the other columns in each record: they are neither runs
+/// nor attempts.
+fn leave_out_sums(scores: &mut Vec<ScoreLeaf>, leaves: &IndexMap<String, RecordLeaf<'_>>, records: usize) {
+    let numbers = |leaf: &ScoreLeaf| -> Option<Vec<f64>> {
+        let values = &leaves.get(&leaf.path).filter(|leaf| !leaf.has_list && leaf.values.len() == records)?.values;
+        values.iter().map(|value| calipers_core::Labels::default().to_float(value)).collect()
+    };
+    let has_name = |leaf: &&ScoreLeaf| SUMMARIES.contains(&plain(&leaf.name).as_str());
+    let sums: Vec<String> = scores.iter().filter(has_name).map(|leaf| leaf.path.clone()).collect();
+    let others: Vec<Vec<f64>> = scores.iter().filter(|leaf| !sums.contains(&leaf.path)).filter_map(numbers).collect();
+    if others.len() < 2 || records < 2 {
+        return;
+    }
+    scores.retain(|leaf| {
+        let Some(own) = numbers(leaf).filter(|_| sums.contains(&leaf.path)) else { return true };
+        let is_summed_up = |row: usize, own: f64| {
+            let sum: f64 = others.iter().map(|column| column[row]).sum();
+            [sum, sum / others.len() as f64].iter().any(|want| (own - want).abs() <= 0.006 * want.abs().max(1.0))
+        };
+        !own.iter().enumerate().all(|(row, own)| is_summed_up(row, *own))
+    });
 }
 
 /// What tells the rows of a long table apart, which has one per model, sample and metric: the model and the metric together.

@@ -404,6 +404,11 @@ impl TableSurvey {
         &self.records
     }
 
+    /// The documents, if the records may be below a path.
+    pub(super) fn documents(&self) -> &[Value] {
+        &self.documents
+    }
+
     /// True when its rows are written in another way than as maps.
     pub(super) fn is_relaid(&self) -> bool {
         self.is_relaid

@@ -2,7 +2,7 @@
 
 use super::any_table::{self, TableReading};
 use super::native::{self, ColumnRole, NativeRecord, RecordConsumer};
-use super::row_places::command_on;
+use super::row_places::{command_on, shell_word};
 use super::{Format, csv_fast};
 use crate::columns::ColumnRoles;
 use crate::columns::known_names::{IDS, RUNS, SCORERS, SCORES, find, is_measure, is_spelt_like};
@@ -162,6 +162,8 @@ pub(super) struct CsvTable<'s> {
     /// The names that several columns have.
     pub(super) doubled: Vec<Arc<str>>,
     notes: Vec<String>,
+    /// The lines of the file above the first one here.
+    lines_above: u64,
     /// True for a table of Markdown, whose line of dashes is blank here.
     is_markdown: bool,
     /// False when the first line is a row, and the columns are known by their places.
@@ -242,6 +244,7 @@ impl<'s> CsvTable<'s> {
             },
         };
         let preamble = bytes.len() - without_preamble(&bytes).len();
+        let lines_above = memchr::memchr_iter(b'\n', &bytes[..preamble]).count() as u64;
         match &mut bytes {
             TableBytes::Text(text) => drop(text.drain(..preamble)),
             TableBytes::Other(bytes) => drop(bytes.drain(..preamble)),
@@ -260,6 +263,7 @@ impl<'s> CsvTable<'s> {
             delimiter,
             doubled: Vec::new(),
             notes,
+            lines_above,
             is_markdown,
             has_header: true,
             converted: OnceCell::new(),
@@ -298,7 +302,8 @@ impl<'s> CsvTable<'s> {
                 row.iter().map(|cell| String::from_utf8_lossy(cell.trim_ascii()).into_owned().into()).collect();
             let line =
                 row.position().map_or(0, |start| start.line() + leading_lines(&self.bytes, start.byte() as usize));
-            if line > 1 && !find(&names, &known).is_empty() {
+            let line = line + self.lines_above;
+            if line > 1 + self.lines_above && !find(&names, &known).is_empty() {
                 return Some(line);
             }
         }
@@ -421,6 +426,7 @@ impl<'s> CsvTable<'s> {
         let (mut repeated_headers, mut blank, mut above) = (0, None, None);
         while reader.read_byte_record(&mut row).map_err(broken)? {
             let (line, start) = row.position().map_or((0, 0), |position| (position.line(), position.byte() as usize));
+            let line = line + self.lines_above;
             // The position of a row is that of the blank lines above it, or of the second byte of the line end before them.
             let first_line = line + u64::from(is_half_line_end(bytes, start));
             let line = line + leading_lines(bytes, start);
@@ -510,7 +516,7 @@ impl<'s> CsvTable<'s> {
         let mut row = ::csv::ByteRecord::new();
         while reader.read_byte_record(&mut row).ok()? {
             let start = row.position().map_or(0, |position| position.byte() as usize);
-            let line = row.position().map_or(0, ::csv::Position::line);
+            let line = row.position().map_or(0, ::csv::Position::line) + self.lines_above;
             if start > 0 && row.iter().any(|cell| cell.trim_ascii() == word.as_bytes()) && holds_names(&row) {
                 return Some(self.second_table(line + leading_lines(&self.bytes, start), &row));
             }
@@ -681,6 +687,7 @@ pub(super) fn hint_on_text(head: &[u8], name: &str) -> Option<String> {
     const LINES: usize = 20;
     // What stands between cells, and how `tr` writes it.
     const OTHERS: [(&str, &str); 5] = [("^", "'^'"), ("~", "'~'"), ("\u{1}", "'\\001'"), ("&", "'&'"), (" ", "-s ' '")];
+    let name = shell_word(name)?;
     let text = without_preamble(head);
     let text = &text[..memchr::memrchr(b'\n', text)?];
     let text = std::str::from_utf8(text).ok().filter(|text| !text.contains('\0'))?;
@@ -702,7 +709,9 @@ pub(super) fn hint_on_text(head: &[u8], name: &str) -> Option<String> {
             && lines.iter().all(|line| cells(line, mark) == first && !line.contains(['\t', '"']))
     };
     let (_, tr) = OTHERS.iter().find(|(mark, _)| is_even(mark))?;
-    Some(format!("`tr {tr} '\\t' < {name} > results.tsv` puts tabs between the cells"))
+    Some(format!(
+        "in a table, commas, semicolons, tabs or bars are between the cells: `tr {tr} '\\t' < {name} > results.tsv` puts tabs there"
+    ))
 }
 
 /// The line on which a table begins below a title, a comment or blank lines, if this is one.

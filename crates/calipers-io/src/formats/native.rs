@@ -5,6 +5,7 @@ use super::any_table::{self, TableReading};
 use super::fact_path::NestedFact;
 use super::line_blocks::LineBlocks;
 use super::native_fast::FlatRecords;
+use super::row_places::shell_word;
 use super::{Format, note_repeats};
 use crate::columns::ColumnRoles;
 use crate::error::printable;
@@ -397,15 +398,18 @@ fn each_line(
                 let part = offending(&standard, read.what(), error.column());
                 let read = read.with_excerpt(&standard, part);
                 if is_number_for_id(read.what())
+                    && let Some(name) = shell_word(&source.name)
                     && let Some(key) = read.what().split('`').nth(1).filter(|key| key.chars().all(is_plain_key))
                 {
                     let edit = format!(r#"sed -E 's/("{key}": *)([0-9.eE+-]+)/\1"\2"/'"#);
-                    let hint = format!("write it as text, in quotes: `{edit} {} > results.jsonl`", source.name);
+                    let hint = format!("write it as text, in quotes: `{edit} {name} > results.jsonl`");
                     return Err(read.hint(hint));
                 }
-                if text.starts_with(b"#") || text.starts_with(b"//") {
+                if (text.starts_with(b"#") || text.starts_with(b"//"))
+                    && let Some(name) = shell_word(&source.name)
+                {
                     let mark = if text.starts_with(b"#") { "#" } else { "//" };
-                    let hint = format!("`grep -v '^ *{mark}' {} > results.jsonl` leaves comments out", source.name);
+                    let hint = format!("`grep -v '^ *{mark}' {name} > results.jsonl` leaves comments out");
                     return Err(read.hint(hint));
                 }
                 let hint = match error.classify() {

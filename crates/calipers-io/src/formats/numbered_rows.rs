@@ -6,7 +6,7 @@
 use super::any_table::{TableReader, TableSurvey, is_by_lines};
 use super::row_places::{CountedAs, RowPlaces};
 use super::summary_record::{self, NamedRecord, SummaryName};
-use crate::columns::{ColumnPair, PathStart, PseudoColumn, quote};
+use crate::columns::{ColumnPair, ColumnPath, ColumnStep, PathStart, PseudoColumn, quote};
 use crate::error::printable;
 use crate::{Columns, Projection, ReadError, RecordedRun, Source};
 use calipers_core::{Samples, Shards, Value, parse_number, pluralize};
@@ -47,11 +47,15 @@ impl NumberedRows<'_> {
             1 => error.what().to_owned(),
             count => format!("{}{NAMELESS}`{id}`: {places}", pluralize(count, "record")),
         };
+        // Of cells that were merged, only the first has what stood in them.
+        let blank = self.survey.records().iter().filter(|record| self.is_nameless(record)).count();
+        let is_merged = places.len() > 2 && 3 * blank > self.survey.records().len();
         let (they, them) = if places.len() == 1 { ("it sums", "it") } else { ("they sum", "them") };
         let out = match places.command_without(self.source) {
             Some(command) => format!("if {they} up others, `{command}` leaves {them} out"),
             None => format!("if {they} up others, remove {them} from the file"),
         };
+        let out = if is_merged { "if cells were merged, fill in each".to_owned() } else { out };
         let mut numbered = self.columns_said().without_id();
         let better = self.source.error(what);
         let better = match places.only() {
@@ -66,6 +70,16 @@ impl NumberedRows<'_> {
             }
             Err(_) => better.hint(format!("{out}; otherwise write the names of the samples into the file")),
         }
+    }
+
+    /// True when a record has nothing in the column that names the samples.
+    fn is_nameless(&self, record: &Value) -> bool {
+        let column = self.columns.id_pair().map(|pair| pair.path.as_column());
+        let name = column.map_or(Some("id"), |column| column.map(|name| &**name));
+        name.is_some_and(|name| match record.get(name) {
+            Some(Value::Text(text)) => text.trim().is_empty(),
+            value => matches!(value, None | Some(Value::Null | Value::Missing)),
+        })
     }
 
     fn columns_said(&self) -> &Columns {
@@ -117,7 +131,7 @@ impl NumberedRows<'_> {
             row.names.iter().cloned().collect::<Option<Vec<String>>>().map(|parts| parts.join("/"))
         };
         let found = rows.iter().filter(|row| is_it(name(row).as_ref())).map(|row| row.number);
-        RowPlaces::new(found.collect(), self.counted())
+        RowPlaces::new(found.collect(), self.kind_of_numbers())
     }
 
     /// The records with what these columns hold.
@@ -144,18 +158,40 @@ impl NumberedRows<'_> {
     }
 
     /// What the numbers of records count.
-    fn counted(&self) -> CountedAs {
-        let has_records = self.columns.records().is_some();
-        match self.source.as_table() {
-            None if has_records || self.survey.is_relaid() => CountedAs::Records,
+    fn kind_of_numbers(&self) -> CountedAs {
+        if self.source.as_table().is_some() || self.survey.is_relaid() {
+            return CountedAs::Records;
+        }
+        match self.columns.records() {
+            Some(path) => self.counted_below(path).unwrap_or(CountedAs::Records),
             None if self.survey.is_text_table() => CountedAs::Lines,
             None => match is_by_lines(self.source) {
                 Some(true) => CountedAs::Lines,
-                Some(false) => CountedAs::Items,
-                None if is_parquet(self.source) => CountedAs::Rows,
+                Some(false) => CountedAs::Items(".".to_owned()),
+                None if self.source.name.ends_with(".parquet") => CountedAs::Rows,
                 None => CountedAs::Records,
             },
-            Some(_) => CountedAs::Records,
+        }
+    }
+
+    /// The same for records below a path of plain keys in a single document.
+    fn counted_below(&self, path: &ColumnPath) -> Option<CountedAs> {
+        let is_plain = |key: &Arc<str>| {
+            !key.is_empty() && key.chars().all(|c| c.is_ascii_alphabetic() || c == '_') && path.up == 0
+        };
+        let [document] = self.survey.documents() else { return None };
+        let mut found = document;
+        let mut written = String::new();
+        for step in &path.steps {
+            let ColumnStep::Key(key) = step else { return None };
+            written += &format!(".{}", Some(key).filter(|key| is_plain(key))?);
+            found = found.get(key)?;
+        }
+        let written = if written.is_empty() { ".".to_owned() } else { written };
+        match found {
+            Value::List(_) => Some(CountedAs::Items(written)),
+            Value::Map(_) => Some(CountedAs::Entries(written)),
+            _ => None,
         }
     }
 
@@ -190,12 +226,12 @@ impl NumberedRows<'_> {
                 let names: Vec<String> = found.iter().map(|at| named[*at].name.clone()).collect();
                 let number = |at: &usize| ids[named[*at].place].as_number().and_then(|line| u64::try_from(line).ok());
                 let numbers: Vec<u64> = found.iter().filter_map(number).collect();
-                let places = RowPlaces::new(numbers, self.counted());
+                let places = RowPlaces::new(numbers, self.kind_of_numbers());
                 return Err(summary_record::no_samples(
                     self.source,
                     summary_record::records_sum_up(&names, names.len()),
                     places,
-                    self.columns_with_all(&columns),
+                    self.columns_with_all(run, &columns),
                 ));
             }
             notes.extend(self.notes_on_blanks(run, &columns));
@@ -204,10 +240,17 @@ impl NumberedRows<'_> {
         Ok(Some(notes))
     }
 
-    /// What to say about the columns to have each record as a sample after all: its line joined to itself says so.
-    fn columns_with_all(&self, columns: &[Arc<str>]) -> Option<String> {
+    /// What to say about the columns to have each record as a sample after all: its line and a column that no record lacks.
+    fn columns_with_all(&self, run: &RecordedRun<Shards>, columns: &[Arc<str>]) -> Option<String> {
+        let is_given = |place: usize| {
+            let has_all = |part: &Samples| {
+                (0..part.len() as u32).all(|sample| names_of(part, sample, columns.len())[place].is_some())
+            };
+            run.samples.iter().all(has_all)
+        };
+        let column = columns.iter().enumerate().find(|(place, _)| is_given(*place))?.1;
         let mut numbered = self.columns_said().without_id();
-        numbered.set("id", &format!("@line+{}", quote(columns.first()?))).ok()?;
+        numbered.set("id", &format!("@line+{}", quote(column))).ok()?;
         Some(numbered.written())
     }
 
@@ -236,10 +279,6 @@ impl NumberedRows<'_> {
     }
 }
 
-fn is_parquet(source: &Source) -> bool {
-    source.name.ends_with(".parquet")
-}
-
 /// How what is wrong ends where records without a name are named.
 const NAMELESS: &str = " have no ";
 
@@ -252,7 +291,7 @@ pub(super) fn is_about_records(error: &ReadError) -> bool {
 
 /// What has to be done before a proposal works: the words of an error that it would lead to.
 pub(super) fn what_to_do_first(error: &ReadError) -> String {
-    let place = error.place().map(|place| format!(" in {place}")).unwrap_or_default();
+    let place = error.place().map(|place| format!(" ({place})")).unwrap_or_default();
     let out = error.advice().unwrap_or_default().split("; ").next().unwrap_or_default();
     format!("{}{place}; {out}; ", error.what())
 }

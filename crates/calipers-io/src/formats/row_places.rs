@@ -14,12 +14,14 @@ pub(super) struct RowPlaces {
 }
 
 /// What the number of a record counts.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub(super) enum CountedAs {
     /// Lines of the file.
     Lines,
-    /// Items of the list that the file is.
-    Items,
+    /// Items of the list that is at this path of the document, as `jq` writes it.
+    Items(String),
+    /// Entries of the map that is at this path.
+    Entries(String),
     /// Rows of a Parquet file.
     Rows,
     /// Records that a command cannot take out by their numbers.
@@ -54,9 +56,11 @@ impl RowPlaces {
         };
         // Rows are counted from 0 there, as items of lists are.
         let from_zero = || numbers(|row| (row - 1).to_string(), ",");
-        let edit = match self.counted {
+        let below = |path: &str| if path == "." { String::new() } else { format!("{path}|") };
+        let edit = match &self.counted {
             CountedAs::Lines => format!("sed '{}d'", numbers(|line| line.to_string(), "d;")),
-            CountedAs::Items => format!("jq 'del(.[{}])'", from_zero()),
+            CountedAs::Items(path) => format!("jq 'del({}.[{}])'", below(path), from_zero()),
+            CountedAs::Entries(path) => format!("jq 'del({}.[keys_unsorted[{}]])'", below(path), from_zero()),
             CountedAs::Rows => {
                 let (name, rows) = (source.as_path()?.to_str().filter(|path| is_plain_path(path))?, from_zero());
                 let edit = format!("pd.read_parquet('{name}').drop([{rows}]).to_parquet('samples.parquet')");
@@ -74,7 +78,7 @@ impl RowPlaces {
 pub(super) fn command_on(source: &Source, tool: &str, out: &str) -> Option<String> {
     let path = source.as_path()?.to_str()?;
     let unpack = unpacker(source)?;
-    let name = quoted(path)?;
+    let name = shell_word(path)?;
     let plain = path.trim_end_matches(".gz").trim_end_matches(".zst");
     let ending = plain.rsplit(['/', '\\']).next()?.rsplit_once('.').map_or("txt", |(_, ending)| ending);
     let ending = if ending.chars().all(|c| c.is_ascii_alphanumeric()) { ending } else { "txt" };
@@ -119,14 +123,14 @@ fn unpacker(source: &Source) -> Option<&'static str> {
 }
 
 /// True for a path that a shell takes as it is, also in quotes.
-fn is_plain_path(path: &str) -> bool {
+pub(super) fn is_plain_path(path: &str) -> bool {
     let is_plain =
         |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '/' | ':' | '%' | '+' | ',' | '=');
     path.chars().all(is_plain)
 }
 
 /// A path as a shell takes it; nothing if that is hard to write.
-fn quoted(path: &str) -> Option<String> {
+pub(super) fn shell_word(path: &str) -> Option<String> {
     match () {
         () if path.starts_with('-') || path.contains(['\'', '`']) || path.chars().any(char::is_control) => None,
         () if is_plain_path(path) => Some(path.to_owned()),
