@@ -14,7 +14,7 @@ use crate::value_limits::LimitsFlag;
 use calipers::compare::CompareOptions;
 use calipers::gate::GateOptions;
 use calipers::io::{OutputFile, digest_of};
-use calipers::parts::{DIFFERENT_RUNS, FoldOptions, Part, PartPlace, files_by_run, fold_rows, fold_scores};
+use calipers::parts::{FoldOptions, Part, PartPlace, files_by_run, fold_rows, fold_scores};
 use calipers::score::ScoreOptions;
 use calipers::{Needs, RunError, Selection};
 use clap::{Args, ValueEnum};
@@ -210,6 +210,8 @@ impl Fold {
     /// The failure for files of several runs, with the command for each of them.
     fn name_runs(&self, error: RunError, selection: &Selection) -> Failure {
         const COMMANDS_MAX: usize = 4;
+        /// How the message about files ends that are not shares of one run.
+        const DIFFERENT_RUNS: &str = "these are different runs";
         let what = error.to_string();
         let what = what.lines().next().unwrap_or_default();
         let is_about_runs = what.ends_with(DIFFERENT_RUNS) && !self.files.iter().any(|file| file == "-");

@@ -70,7 +70,7 @@ fn subtotals_between_samples_are_named_with_their_lines() {
     assert_eq!(score(&folder, "samples.jsonl", &[]), Ok(SEVEN.to_vec()));
     folder.write("r.json", format!("[{}]", lines.trim_end().replace('\n', ",\n")));
     let error = score(&folder, "r.json", &[]).expect_err("a subtotal");
-    assert!(error.contains("r.json, row 5") && error.contains("`jq 'del(.[4])' r.json > samples.json`"), "{error}");
+    assert!(error.contains("r.json, at `[4]`") && error.contains("`jq 'del(.[4])' r.json > samples.json`"), "{error}");
 }
 
 #[cfg(unix)]
@@ -100,7 +100,7 @@ fn subtotals_are_found_in_every_layout() {
             "list.json",
             json!({"model": "m", "results": list()}).to_string(),
             "",
-            "row 5",
+            "at `results[4]`",
             "jq 'del(.results|.[4])' list.json",
         ),
         (

@@ -449,8 +449,8 @@ impl Samples {
         self.ids.iter()
     }
 
-    /// The names that do not end in a number by which they count up, as texts, each with the place of its sample. Nothing is copied,
-    /// so that all names can be looked at.
+    /// The names that are texts and do not end in a digit, each with the place of its sample. Nothing is copied, so that all names can be
+    /// looked at.
     ///
     /// ```
     /// use calipers_core::Samples;
@@ -462,7 +462,7 @@ impl Samples {
     /// assert!(samples.words_among_ids().any(|(sample, name)| (sample, name) == (2, "mean")));
     /// ```
     pub fn words_among_ids(&self) -> impl Iterator<Item = (u32, &str)> {
-        self.ids.texts().filter(|(_, text)| !text.ends_with(|last: char| last.is_ascii_digit()))
+        self.ids.words()
     }
 
     /// The name of a sample.

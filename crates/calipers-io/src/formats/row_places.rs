@@ -42,11 +42,12 @@ impl RowPlaces {
 
     /// The place of the only one.
     pub(super) fn only(&self) -> Option<FilePlace> {
-        match self.numbers[..] {
-            [line] if self.counted == CountedAs::Lines => Some(FilePlace::Line(line)),
-            [row] => Some(FilePlace::Row(row)),
-            _ => None,
-        }
+        let [number] = self.numbers[..] else { return None };
+        Some(match &self.counted {
+            CountedAs::Lines => FilePlace::Line(number),
+            CountedAs::Items(path) => FilePlace::Path(format!("{}[{}]", path.trim_start_matches('.'), number - 1)),
+            CountedAs::Entries(_) | CountedAs::Rows | CountedAs::Records => FilePlace::Row(number),
+        })
     }
 
     /// The command that writes the file without these records, where a short one does.

@@ -183,9 +183,6 @@ fn join_runs(selection: &Selection, needs: &Needs) -> Result<(Vec<RecordedRun<Sh
     Ok((runs, repeats))
 }
 
-/// How the message about files ends that are not shares of one run.
-pub const DIFFERENT_RUNS: &str = "these are different runs";
-
 /// The files of a selection by what was tried in them, such as a task or a model, with a name for each; nothing if a file holds several,
 /// or if all say the same.
 pub fn files_by_run(selection: &Selection, needs: &Needs) -> Result<Vec<(String, Vec<String>)>, RunError> {
@@ -261,7 +258,7 @@ impl RunInParts {
         for (name, value) in what_was_tried(&other) {
             if let Some((_, mine)) = known.iter().find(|(same, mine)| *same == name && *mine != value) {
                 let (first, second) = (&self.run.source, &other.source);
-                let what = format!("{first} has {name} `{mine}`, and {second} has `{value}`: {DIFFERENT_RUNS}");
+                let what = format!("{first} has {name} `{mine}`, and {second} has `{value}`: these are different runs");
                 return Err(Error::argument(what, "fold the files of each run apart"));
             }
         }
