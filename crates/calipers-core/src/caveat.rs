@@ -251,6 +251,13 @@ pub enum Caveat {
         /// The likely reason.
         cause: RecordedCause,
     },
+    /// Samples of two runs are matched by their lines or places, which are those of the same samples only in files of one order.
+    MatchedByLine {
+        /// How many samples are matched.
+        matched: u64,
+        /// A fact that is another one for so many of them.
+        differing: Option<(String, u64)>,
+    },
     /// Scorers that not all runs have are not compared.
     UnsharedScorers {
         /// Those that are left out.
@@ -397,6 +404,7 @@ impl Caveat {
             Self::SeveralReducers { .. } => "several-reducers",
             Self::OtherReducer { .. } => "other-reducer",
             Self::DiffersFromRecorded { .. } => "differs-from-recorded",
+            Self::MatchedByLine { .. } => "matched-by-line",
             Self::UnsharedScorers { .. } => "unshared-scorer",
             Self::UnknownMetrics { .. } => "unknown-metric",
             Self::MapScores { .. } => "map-scores",

@@ -178,6 +178,13 @@ pub fn caveat_sentence(caveat: &Caveat) -> String {
             };
             format!("computed as {computed}, recorded as {recorded}: {why}")
         }
+        Caveat::MatchedByLine { matched, differing } => {
+            let lines = "samples are matched by their lines, which holds only for files in the same order";
+            match differing {
+                Some((fact, count)) => format!("{lines}: `{fact}` differs for {count} of {matched}"),
+                None => lines.to_owned(),
+            }
+        }
         Caveat::UnsharedScorers { scorers } => {
             format!("only scorers that all runs have are compared, without {}", scorers.join(", "))
         }
@@ -279,6 +286,7 @@ pub fn caveat_next_step(caveat: &Caveat) -> Option<String> {
         Caveat::UnknownReducer { .. } | Caveat::SeveralReducers { .. } => "choose a reducer",
         Caveat::OtherReducer { .. } => "leave `epochs.reducer` out of the policy to reduce as the log does",
         Caveat::DiffersFromRecorded { cause, .. } => return Some(recorded_next_step(cause)),
+        Caveat::MatchedByLine { .. } => "name the samples by a column that all files have",
         Caveat::UnsharedScorers { .. } => "score both runs with the same scorers",
         Caveat::UnknownMetrics { .. } => "load a file that defines them",
         Caveat::MapScores { .. } => "record the number that matters as a separate scorer",

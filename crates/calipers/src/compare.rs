@@ -118,6 +118,7 @@ pub fn compare(runs: &[LoadedRun], selection: &Selection, options: &CompareOptio
         let judges = judge_caveats(&[&run.samples], &question.context).unwrap_or_default();
         caveats.extend(judges.into_iter().map(|caveat| caveat.in_run(&run.name)));
     }
+    caveats.extend(matched_by_line(runs));
     report.caveats.splice(0..0, caveats);
     report.provenance = CompareProvenance {
         runs: runs.iter().map(origin).collect(),
@@ -142,6 +143,26 @@ pub(crate) fn count_missing(runs: &[LoadedRun], selection: &Selection) -> (Optio
         runs.iter().map(one).collect()
     });
     (ruled, caveats)
+}
+
+/// What to know about runs whose samples have no names but their lines or places: files in another order match other samples. The facts
+/// that were read show whether they do.
+fn matched_by_line(runs: &[LoadedRun]) -> Option<Caveat> {
+    let is_by_line = |run: &LoadedRun| {
+        run.columns.iter().any(|(name, path)| name == "id" && matches!(path.as_str(), "@line" | "@index"))
+    };
+    let [first, others @ ..] = runs else { return None };
+    // The runs of one table have the same lines in the same order.
+    let mut others = others.iter().filter(|run| run.files != first.files && is_by_line(run) && is_by_line(first));
+    let other = others.next()?;
+    let places = first.samples.places_in(&other.samples);
+    let pairs: Vec<(u32, u32)> = (0..).zip(places).filter_map(|(mine, theirs)| Some((mine, theirs?))).collect();
+    let differing = first.samples.metadata_keys().filter_map(|key| {
+        let (mine, theirs) = (first.samples.metadata_column(key)?, other.samples.metadata_column(key)?);
+        let count = pairs.iter().filter(|(a, b)| mine.value(*a) != theirs.value(*b)).count() as u64;
+        (count > 0).then(|| (key.to_string(), count))
+    });
+    Some(Caveat::MatchedByLine { matched: pairs.len() as u64, differing: differing.max_by_key(|(_, count)| *count) })
 }
 
 fn origin(run: &LoadedRun) -> RunOrigin {

@@ -33,13 +33,20 @@ impl Config {
             Some(path) => format!("{path}\n"),
             None => "no calipers.toml in this folder or above it\n".to_owned(),
         };
-        for (key, choice) in keys {
+        let lines = keys.iter().map(|(key, choice)| {
             let (holds, place) = match choice {
                 Some(choice) => (choice.values.join(", "), format!("line {}", choice.line)),
                 None => (String::new(), "not set".to_owned()),
             };
-            let name = format!("{:<14}{:<16}", key.name, format!("--{}", key.flag));
-            text += format!("  {name}{place:<9}{}", one_line(&holds)).trim_end();
+            [key.name.to_owned(), format!("--{}", key.flag), place, one_line(&holds)]
+        });
+        let lines: Vec<[String; 4]> = lines.collect();
+        // Two blanks after the longest of a column: names of keys may be as long as any.
+        let width = |column: usize| lines.iter().map(|line| line[column].len()).max().unwrap_or(0) + 2;
+        let (name_width, flag_width, place_width) = (width(0), width(1), width(2));
+        for [name, flag, place, holds] in &lines {
+            let line = format!("  {name:<name_width$}{flag:<flag_width$}{place:<place_width$}{holds}");
+            text += line.trim_end();
             text.push('\n');
         }
         print_text(&text)?;

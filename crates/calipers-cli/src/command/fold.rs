@@ -3,6 +3,7 @@
 use crate::exit::Outcome;
 use crate::expressions::Expressions;
 use crate::failure::Failure;
+use crate::flag_hints::quote_argument;
 use crate::flags::{FormatFlag, LevelFlag, ScriptFlags, SelectionFlags};
 use crate::policy_file::PolicyFile;
 use crate::reading::with_progress;
@@ -13,9 +14,9 @@ use crate::value_limits::LimitsFlag;
 use calipers::compare::CompareOptions;
 use calipers::gate::GateOptions;
 use calipers::io::{OutputFile, digest_of};
-use calipers::parts::{FoldOptions, Part, PartPlace, fold_rows, fold_scores};
+use calipers::parts::{FoldOptions, Part, PartPlace, files_by_run, fold_rows, fold_scores};
 use calipers::score::ScoreOptions;
-use calipers::{Needs, Selection};
+use calipers::{Needs, RunError, Selection};
 use clap::{Args, ValueEnum};
 
 /// `calipers fold`
@@ -192,7 +193,8 @@ impl Fold {
             let options =
                 FoldOptions { words: self.choices.words(), depends_on: script_digests(&self.scripts)?, ..options };
             let _limit = limit_memory();
-            return Ok(fold_scores(&selection, &score, &options)?);
+            let part = fold_scores(&selection, &score, &options);
+            return part.map_err(|error| self.name_runs(error, &selection));
         }
         let flags = &self.choices.selection;
         if let Some(condition) = flags.filter.first() {
@@ -201,7 +203,45 @@ impl Fold {
             return Err(Failure::new(what).hint("give `--where` to the command that reads the merged run"));
         }
         let (needs, depends_on) = self.needs(&selection, &score)?;
-        Ok(fold_rows(&selection, &needs, &FoldOptions { depends_on, ..options })?)
+        let part = fold_rows(&selection, &needs, &FoldOptions { depends_on, ..options });
+        part.map_err(|error| self.name_runs(error, &selection))
+    }
+
+    /// The failure for files of several runs, with the command for each of them.
+    fn name_runs(&self, error: RunError, selection: &Selection) -> Failure {
+        const COMMANDS_MAX: usize = 4;
+        /// How the message about files ends that are not shares of one run.
+        const DIFFERENT_RUNS: &str = "these are different runs";
+        let what = error.to_string();
+        let what = what.lines().next().unwrap_or_default();
+        let is_about_runs = what.ends_with(DIFFERENT_RUNS) && !self.files.iter().any(|file| file == "-");
+        let groups = match is_about_runs.then(|| files_by_run(selection, &Needs::everything())) {
+            Some(Ok(groups)) if !groups.is_empty() => groups,
+            _ => return error.into(),
+        };
+        let commands: Vec<String> = groups.iter().map(|(name, files)| self.command_for(name, files)).collect();
+        let shown = commands.iter().take(COMMANDS_MAX).map(|command| format!("`{command}`")).collect::<Vec<_>>();
+        let more = commands.len().saturating_sub(COMMANDS_MAX);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        Failure::new(what).hint(format!("fold each run by itself: {}{more}", shown.join(", ")))
+    }
+
+    /// The command that folds these files as this one would all.
+    fn command_for(&self, name: &str, files: &[String]) -> String {
+        let plain: String = name.chars().map(|c| if c.is_alphanumeric() || c == '-' { c } else { '_' }).collect();
+        let mut words = vec!["calipers".to_owned(), "fold".to_owned()];
+        words.extend(files.iter().map(|file| quote_argument(file)));
+        let typed: Vec<String> = std::env::args().skip_while(|word| word != "fold").skip(1).collect();
+        let mut typed = typed.into_iter().filter(|word| !self.files.contains(word));
+        while let Some(word) = typed.next() {
+            match word.as_str() {
+                "-o" | "--output" => drop(typed.next()),
+                word if word.starts_with("--output=") || word.starts_with("-o=") => {}
+                word => words.push(quote_argument(word)),
+            }
+        }
+        words.push(format!("-o {plain}.state"));
+        words.join(" ")
     }
 
     /// The columns that the question reads, and what they depend on.

@@ -81,6 +81,13 @@ fn config_shows_what_holds_and_from_where() {
     let (code, out, _) = run(COLUMNS, &["config"]);
     assert_eq!(code, Some(0));
     assert!(out.contains("calipers.toml") && out.contains("id=question_id, score=is_correct"), "{out}");
+    // No key, flag or value runs into the next.
+    for line in out.lines().skip(1) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        assert!(words[0].chars().all(|c| c.is_ascii_lowercase() || c == '_'), "{line}");
+        assert!(words[1].strip_prefix("--").is_some_and(|flag| !flag.contains("--")), "{line}");
+        assert!(words[2] == "not" || words[2] == "line", "{line}");
+    }
     let (_, out, _) = run(COLUMNS, &["config", "--json"]);
     let document: Value = serde_json::from_str(&out).unwrap();
     assert_eq!(document["choices"][0]["line"], json!(1), "{document:#}");

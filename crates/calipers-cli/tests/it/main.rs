@@ -51,6 +51,7 @@ mod seed;
 mod shapes;
 mod shown;
 mod strangers;
+mod subtotals;
 mod support_agent;
 mod view;
 mod web_objects;

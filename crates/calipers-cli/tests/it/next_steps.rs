@@ -91,6 +91,7 @@ fn every_caveat() -> Vec<Caveat> {
         Caveat::UnknownReducer { reducer: "mine".into() },
         Caveat::SeveralReducers { reducers: vec!["mean".into(), "mode".into()], used: "mean".into() },
         Caveat::OtherReducer { used: "mean".into(), recorded: vec!["mode".into()] },
+        Caveat::MatchedByLine { matched: 9, differing: Some(("category".into(), 2)) },
         Caveat::UnsharedScorers { scorers: vec!["judge".into()] },
         Caveat::UnknownMetrics { metrics: vec!["mine".into()] },
         Caveat::MapScores { scorers: vec!["judge".into()] },
@@ -174,6 +175,7 @@ fn kind(caveat: &Caveat) -> &'static str {
         | Caveat::SeveralReducers { .. }
         | Caveat::OtherReducer { .. }
         | Caveat::DiffersFromRecorded { .. }
+        | Caveat::MatchedByLine { .. }
         | Caveat::UnsharedScorers { .. }
         | Caveat::UnknownMetrics { .. }
         | Caveat::MapScores { .. }

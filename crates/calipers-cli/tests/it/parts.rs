@@ -356,3 +356,32 @@ fn the_example_of_a_part_is_what_this_version_writes() {
     let is_same = std::fs::read(made).unwrap() == std::fs::read(&example).unwrap();
     assert!(is_same, "{} is of another version (`BLESS=1` rewrites it)", example.display());
 }
+
+#[test]
+fn files_of_several_tasks_are_folded_by_the_commands_that_the_error_names() {
+    let folder = Scratch::with("none", "");
+    let file = |task: &str| format!("samples_{task}_2026-01-02T03-04-05.678901.jsonl");
+    for task in ["arc", "piqa"] {
+        let line = |id: usize| {
+            let filtered = json!([(id % 2).to_string()]);
+            let record = json!({
+                "doc_id": id, "doc": {}, "target": "x", "arguments": [], "resps": [["1"]], "filtered_resps": filtered,
+                "exact_match": (id % 2) as f64,
+            });
+            format!("{record}\n")
+        };
+        folder.write(&file(task), (0..6).map(line).collect::<String>());
+    }
+    let (arc, piqa) = (file("arc"), file("piqa"));
+    for question in [&["-m", "accuracy"][..], &["--for", "any"]] {
+        let error = refused(&folder, &[&["fold", &arc, &piqa, "-o", "all.state"], question].concat());
+        let error = error.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(error.contains("has task `arc`"), "{error}");
+        for (task, file) in [("arc", &arc), ("piqa", &piqa)] {
+            let command = format!("calipers fold {file} {} -o {task}.state", question.join(" "));
+            assert!(error.contains(&format!("`{command}`")), "{error}");
+            let words: Vec<&str> = command.split(' ').skip(1).chain(["--force"]).collect();
+            done(&folder, &words);
+        }
+    }
+}

@@ -670,7 +670,7 @@ fn a_header_below_a_title_is_found() {
         folder.write("rest.csv", table);
         let line = above.lines().count() + 1;
         let error = score(&folder, name, &[]).expect_err(name);
-        assert!(error.contains(&format!("as `tail -n +{line}` does")), "{error}");
+        assert!(error.contains(&format!("`tail -n +{line} {name} > samples.csv`")), "{error}");
         assert_eq!(score(&folder, "rest.csv", &[]), Ok(SEVEN.to_vec()));
     }
 }

@@ -281,6 +281,26 @@ impl IdStorage {
         }
     }
 
+    /// A text that does not end in a digit.
+    fn word(&self, place: usize) -> Option<&str> {
+        let is_word = |last: Option<&u8>| last.is_some_and(|last| !last.is_ascii_digit());
+        match self {
+            Self::Ints(_) => None,
+            Self::Texts(texts, ends) => {
+                let last = ends[place].checked_sub(1).and_then(|last| texts.as_bytes().get(last));
+                is_word(last).then(|| text_at(texts, ends, place))
+            }
+            Self::Short(views) => {
+                let view = &views[place];
+                is_word(view.get(3 + usize::from(view[0]))).then(|| short_text(view))
+            }
+            Self::Any(names) => match &names[place] {
+                SampleId::Text(text) => is_word(text.as_bytes().last()).then_some(&**text),
+                SampleId::Int(_) => None,
+            },
+        }
+    }
+
     fn rank(&self, place: usize) -> IdRank<'_> {
         match self {
             Self::Ints(ints) => IdRank::Int(ints[place]),
@@ -493,6 +513,18 @@ impl SampleIds {
 
     pub(crate) fn len(&self) -> usize {
         self.names.len()
+    }
+
+    /// The ids that are written down as texts and do not end in a digit, with their places. Numbers are none, and names that count up
+    /// end in digits; the last byte rules out most others.
+    pub(crate) fn words(&self) -> impl Iterator<Item = (u32, &str)> {
+        let listed = match &self.names {
+            IdNames::Counted(_) | IdNames::Listed(IdStorage::Ints(_)) => None,
+            IdNames::Listed(names) => Some(names),
+        };
+        listed
+            .into_iter()
+            .flat_map(|names| (0..names.len()).filter_map(|place| Some((place as u32, names.word(place)?))))
     }
 
     pub(crate) fn get(&self, place: u32) -> SampleId {

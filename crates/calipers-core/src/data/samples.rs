@@ -449,6 +449,22 @@ impl Samples {
         self.ids.iter()
     }
 
+    /// The names that are texts and do not end in a digit, each with the place of its sample. Nothing is copied, so that all names can be
+    /// looked at.
+    ///
+    /// ```
+    /// use calipers_core::Samples;
+    ///
+    /// let mut samples = Samples::new();
+    /// for id in ["q1", "q2", "mean"] {
+    ///     samples.push(id);
+    /// }
+    /// assert!(samples.words_among_ids().any(|(sample, name)| (sample, name) == (2, "mean")));
+    /// ```
+    pub fn words_among_ids(&self) -> impl Iterator<Item = (u32, &str)> {
+        self.ids.words()
+    }
+
     /// The name of a sample.
     pub fn id(&self, sample: u32) -> SampleId {
         self.ids.get(sample)

@@ -370,6 +370,18 @@ impl Columns {
         less
     }
 
+    /// The same without what names the samples.
+    pub(crate) fn without_id(&self) -> Self {
+        let mut less = self.clone();
+        less.pairs.retain(|pair| !is_id(&pair.target));
+        less
+    }
+
+    /// What names the samples.
+    pub(crate) fn id_pair(&self) -> Option<&ColumnPair> {
+        self.pairs.iter().find(|pair| is_id(&pair.target))
+    }
+
     /// The same without what numbers the attempts.
     pub(crate) fn without_epoch(&self) -> Self {
         let mut less = self.clone();
@@ -394,6 +406,10 @@ impl Columns {
     pub(crate) fn is_for_tables(&self) -> bool {
         self.is_for_tables
     }
+}
+
+fn is_id(target: &ColumnTarget) -> bool {
+    matches!(target, ColumnTarget::Role(ColumnRole::Id | ColumnRole::SampleId))
 }
 
 /// What a name on the left is.

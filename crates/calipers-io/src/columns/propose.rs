@@ -4,7 +4,8 @@
 //! that is named and filled like a score is proposed as one, and one whose values all differ as the id.
 
 use super::known_names::{
-    IDS, METRICS, NAMES_OF_ITEMS, RATERS, RUNS, SCORERS, SCORES, is_attempt, is_spelt_like, is_step, plain, words_of,
+    IDS, METRICS, NAMES_OF_ITEMS, RATERS, RUNS, SCORERS, SCORES, SUMMARIES, is_attempt, is_spelt_like, is_step, plain,
+    words_of,
 };
 use super::{Columns, quote};
 use crate::json::python_literal;
@@ -41,6 +42,8 @@ struct RecordSet<'v> {
     records: Vec<&'v Value>,
     /// True when the records have keys, which are their names.
     has_keys: bool,
+    /// True when the keys above the records are their outcomes.
+    is_by_outcome: bool,
     /// What would name the run.
     run: Option<String>,
     size: usize,
@@ -85,7 +88,15 @@ fn by_column(documents: &[Value]) -> Option<Vec<Value>> {
 }
 
 fn rows_set(rows: &[Value]) -> RecordSet<'_> {
-    RecordSet { path: None, records: rows.iter().collect(), has_keys: false, run: None, size: rows.len(), lists: 1 }
+    RecordSet {
+        path: None,
+        records: rows.iter().collect(),
+        has_keys: false,
+        is_by_outcome: false,
+        run: None,
+        size: rows.len(),
+        lists: 1,
+    }
 }
 
 /// The names and paths that could be said about these records, the best first.
@@ -98,15 +109,21 @@ fn proposals_of(set: &RecordSet<'_>, said: &Columns) -> Vec<Vec<(String, String)
         common.push(("records".to_owned(), path.clone()));
     }
     if !names("id") && !names("sample_id") {
-        match id(&leaves, set) {
+        match id_of_records(&leaves, set) {
             Some(IdGuess::Path(id)) => common.push(("id".to_owned(), id)),
             Some(IdGuess::Runs) => return Vec::new(),
             None if set.has_keys => {}
-            None if set.size == 1 && leaves.keys().any(|path| is_of_figure(last_name(path))) => return Vec::new(),
+            None if set.size == 1
+                && leaves.iter().any(|(path, leaf)| !leaf.has_list && is_of_figure(last_name(path))) =>
+            {
+                return Vec::new();
+            }
             // A file with one record is a sample, which its name may tell.
             None if set.size == 1 => common.push(("id".to_owned(), "@stem".to_owned())),
-            // Plain values in the lists of several runs: the place in the list is the sample.
-            None if set.lists > 1 && leaves.is_empty() => common.push(("id".to_owned(), "@index".to_owned())),
+            // Plain values in a list, or in the lists of several runs: the place in the list is the sample.
+            None if leaves.is_empty() && (set.lists > 1 || set.path.is_some()) => {
+                common.push(("id".to_owned(), "@index".to_owned()))
+            }
             None => common.push(("id".to_owned(), "@line".to_owned())),
         }
     }
@@ -118,8 +135,13 @@ fn proposals_of(set: &RecordSet<'_>, said: &Columns) -> Vec<Vec<(String, String)
     if has_score {
         return vec![common];
     }
+    if set.is_by_outcome {
+        let score = ("score".to_owned(), "@key".to_owned());
+        return vec![[common, vec![score]].concat()];
+    }
     let id = common.iter().find(|(name, _)| name == "id").map(|(_, path)| path.clone());
-    let scores = scores(&leaves, id.as_deref());
+    let mut scores = scores(&leaves, id.as_deref());
+    leave_out_sums(&mut scores, &leaves, set.records.len());
     // A table with a few rows and many columns that say nothing of scores is turned: its columns are samples.
     let is_unnamed = |leaf: &&ScoreLeaf| leaf.rank.0 == 2 && leaves.get(&leaf.path).is_some_and(|leaf| leaf.depth == 0);
     const TURNED_MAX: usize = 3;
@@ -197,6 +219,29 @@ fn proposals_of(set: &RecordSet<'_>, said: &Columns) -> Vec<Vec<(String, String)
         proposals.push(with(Vec::new()));
     }
     proposals
+}
+
+/// Leaves out columns such as `mean` and `total` that have the mean or the sum of the other columns in each record: they are neither runs
+/// nor attempts.
+fn leave_out_sums(scores: &mut Vec<ScoreLeaf>, leaves: &IndexMap<String, RecordLeaf<'_>>, records: usize) {
+    let numbers = |leaf: &ScoreLeaf| -> Option<Vec<f64>> {
+        let values = &leaves.get(&leaf.path).filter(|leaf| !leaf.has_list && leaf.values.len() == records)?.values;
+        values.iter().map(|value| calipers_core::Labels::default().to_float(value)).collect()
+    };
+    let has_name = |leaf: &&ScoreLeaf| SUMMARIES.contains(&plain(&leaf.name).as_str());
+    let sums: Vec<String> = scores.iter().filter(has_name).map(|leaf| leaf.path.clone()).collect();
+    let others: Vec<Vec<f64>> = scores.iter().filter(|leaf| !sums.contains(&leaf.path)).filter_map(numbers).collect();
+    if others.len() < 2 || records < 2 {
+        return;
+    }
+    scores.retain(|leaf| {
+        let Some(own) = numbers(leaf).filter(|_| sums.contains(&leaf.path)) else { return true };
+        let is_summed_up = |row: usize, own: f64| {
+            let sum: f64 = others.iter().map(|column| column[row]).sum();
+            [sum, sum / others.len() as f64].iter().any(|want| (own - want).abs() <= 0.006 * want.abs().max(1.0))
+        };
+        !own.iter().enumerate().all(|(row, own)| is_summed_up(row, *own))
+    });
 }
 
 /// What tells the rows of a long table apart, which has one per model, sample and metric: the model and the metric together.
@@ -367,7 +412,7 @@ fn attempt_pattern(leaves: &[&ScoreLeaf]) -> Option<String> {
         let last = leaf.path.rfind(|c: char| c.is_ascii_digit())?;
         let (start, end) = leaf.path.split_at(last + 1);
         let start = start.trim_end_matches(|c: char| c.is_ascii_digit());
-        (!leaf.path.contains(['.', '"', '[', '*'])).then(|| (start.to_owned(), end.to_owned()))
+        (!start.contains('.') && !leaf.path.contains(['"', '[', '*'])).then(|| (start.to_owned(), end.to_owned()))
     };
     let arounds: HashSet<Option<(String, String)>> = leaves.iter().map(around).collect();
     let (start, end) = arounds.iter().next().filter(|_| arounds.len() == 1)?.as_ref()?;
@@ -382,8 +427,15 @@ fn is_score_name(name: &str) -> bool {
 fn record_sets(documents: &[Value]) -> Vec<RecordSet<'_>> {
     let [document] = documents else {
         let records = documents.iter().take(RECORDS_MAX).collect();
-        let mut sets =
-            vec![RecordSet { path: None, records, has_keys: false, run: None, size: documents.len(), lists: 1 }];
+        let mut sets = vec![RecordSet {
+            path: None,
+            records,
+            has_keys: false,
+            is_by_outcome: false,
+            run: None,
+            size: documents.len(),
+            lists: 1,
+        }];
         // Documents that are runs: each names its model, and has a list of records.
         let has = |names: &[&str]| names.iter().any(|name| documents.iter().all(|item| item.get(name).is_some()));
         if (run_of(documents).is_some() || are_runs(documents)) && !has(&IDS) && !has(&["id", "sample_id"]) {
@@ -405,6 +457,7 @@ fn record_sets(documents: &[Value]) -> Vec<RecordSet<'_>> {
                 path: Some("[][]".to_owned()),
                 records: records().take(RECORDS_MAX).collect(),
                 has_keys: false,
+                is_by_outcome: false,
                 lists: if run.is_some() { rows.len() } else { 1 },
                 run,
                 size: records().count(),
@@ -412,11 +465,27 @@ fn record_sets(documents: &[Value]) -> Vec<RecordSet<'_>> {
         }
         let records = rows.iter().take(RECORDS_MAX).collect();
         let path = Some(".".to_owned());
-        sets.push(RecordSet { path, records, has_keys: false, run: None, size: rows.len(), lists: 1 });
+        sets.push(RecordSet {
+            path,
+            records,
+            has_keys: false,
+            is_by_outcome: false,
+            run: None,
+            size: rows.len(),
+            lists: 1,
+        });
     }
     search(document, "", None, 0, &mut sets);
     if sets.is_empty() {
-        sets.push(RecordSet { path: None, records: vec![document], has_keys: false, run: None, size: 1, lists: 1 });
+        sets.push(RecordSet {
+            path: None,
+            records: vec![document],
+            has_keys: false,
+            is_by_outcome: false,
+            run: None,
+            size: 1,
+            lists: 1,
+        });
     }
     sets.sort_by_key(|set| std::cmp::Reverse(set.size));
     sets
@@ -429,15 +498,34 @@ fn search<'v>(value: &'v Value, path: &str, run: Option<&str>, depth: usize, set
     }
     let below = |key: &str| if path.is_empty() { quote(key) } else { format!("{path}.{}", quote(key)) };
     let root = || if path.is_empty() { ".".to_owned() } else { path.to_owned() };
+    // Records below the outcome that they share: `{"correct": [{"id": "a"}], "incorrect": […]}`.
+    if let Value::Map(entries) = value
+        && entries.len() > 1
+        && entries.iter().all(|(key, list)| names_outcome(key) && is_list_of_maps(list))
+    {
+        let inner = || entries.iter().flat_map(|(_, list)| items_of(list));
+        let path = Some(if path.is_empty() { "*[]".to_owned() } else { format!("{path}.*[]") });
+        let records = inner().take(RECORDS_MAX).collect();
+        let size = inner().count();
+        sets.push(RecordSet { path, records, has_keys: false, is_by_outcome: true, run: None, size, lists: 1 });
+    }
     let mut add = |path: String, records: Vec<&'v Value>, has_keys: bool, of: (Option<String>, usize), size: usize| {
         let (run, lists) = of;
-        sets.push(RecordSet { path: Some(path), records, has_keys, run, size, lists });
+        sets.push(RecordSet { path: Some(path), records, has_keys, is_by_outcome: false, run, size, lists });
     };
     match value {
         Value::List(items) if items.iter().all(is_map) && !items.is_empty() && !path.is_empty() => {
             let run = run.map(str::to_owned);
             add(root(), items.iter().take(RECORDS_MAX).collect(), false, (run, 1), items.len());
             search_items(items, path, depth, sets);
+        }
+        // Bare outcomes: each is that of a sample, unless the key says that they are attempts.
+        Value::List(items) if items.len() > 1 && is_list_of_shares(value) && !path.is_empty() => {
+            let are_attempts = is_attempt(last_name(path)) || last_name(path).ends_with("attempts");
+            if !are_attempts && items.iter().any(|item| !matches!(item, Value::Null | Value::Missing)) {
+                let records = items.iter().take(RECORDS_MAX).collect();
+                add(root(), records, false, (run.map(str::to_owned), 1), items.len());
+            }
         }
         Value::Map(entries) if !entries.is_empty() => {
             let values = || entries.iter().map(|(_, value)| value);
@@ -498,10 +586,7 @@ fn search<'v>(value: &'v Value, path: &str, run: Option<&str>, depth: usize, set
             }
             let is_text = |item: &Value| matches!(item, Value::Text(_));
             let is_texts = |value: &Value| matches!(value, Value::List(items) if items.iter().all(is_text));
-            let is_outcome = |(key, _): &&(std::sync::Arc<str>, Value)| {
-                is_share(&Value::from(key.trim_end_matches("ids").trim_end_matches(['_', ' '])))
-            };
-            if values().all(is_texts) && entries.iter().filter(is_outcome).count() > 1 {
+            if values().all(is_texts) && entries.iter().filter(|(key, _)| names_outcome(key)).count() > 1 {
                 let inner = || values().flat_map(items_of);
                 let star = if path.is_empty() { "*[]".to_owned() } else { format!("{path}.*[]") };
                 add(star, inner().take(RECORDS_MAX).collect(), true, (None, 1), inner().count());
@@ -536,6 +621,11 @@ fn search<'v>(value: &'v Value, path: &str, run: Option<&str>, depth: usize, set
         }
         _ => {}
     }
+}
+
+/// True for a key that is an outcome: `passed`, `resolved_ids`.
+fn names_outcome(key: &str) -> bool {
+    is_share(&Value::from(key.trim_end_matches("ids").trim_end_matches(['_', ' '])))
 }
 
 /// The keys under which each of these maps has a map of records.
@@ -642,6 +732,7 @@ fn search_items<'v>(items: &'v [Value], path: &str, depth: usize, sets: &mut Vec
                     path: Some(if path.is_empty() { quote(key) } else { format!("{path}[].{}", quote(key)) }),
                     records: records().take(RECORDS_MAX).collect(),
                     has_keys: false,
+                    is_by_outcome: false,
                     run: run.map(|path| format!("^{path}")),
                     size: records().count(),
                     lists: items.len(),
@@ -886,7 +977,7 @@ enum IdGuess {
 
 /// What looks like the id: a path whose values all differ, or do so for each model and each attempt, or one with a well-known
 /// name; or else two paths whose values differ together.
-fn id(leaves: &IndexMap<String, RecordLeaf<'_>>, set: &RecordSet<'_>) -> Option<IdGuess> {
+fn id_of_records(leaves: &IndexMap<String, RecordLeaf<'_>>, set: &RecordSet<'_>) -> Option<IdGuess> {
     let is_everywhere = |leaf: &RecordLeaf<'_>| {
         let is_once = leaf.records == set.records.len() && leaf.values.len() == set.records.len();
         !leaf.has_list && is_once && leaf.values.iter().all(|value| is_name(value))
@@ -952,6 +1043,11 @@ fn id(leaves: &IndexMap<String, RecordLeaf<'_>>, set: &RecordSet<'_>) -> Option<
             best = Some(((rank, leaf.depth), path));
         }
     }
+    // What names all records but a few, in which it is empty: these are no samples, or have no name.
+    if best.is_none() && !set.has_keys && set.size > 1 {
+        best =
+            leaves.iter().find(|(path, leaf)| !is_key(path) && names_most(leaf, set)).map(|(path, _)| ((4, 0), path));
+    }
     match best {
         Some(((9, _), _)) if set.records.len() > 1 => Some(IdGuess::Runs),
         Some((_, path)) if is_step(last_name(path)) && set.records.len() > 1 => Some(IdGuess::Runs),
@@ -971,6 +1067,25 @@ fn id(leaves: &IndexMap<String, RecordLeaf<'_>>, set: &RecordSet<'_>) -> Option<
             pairs.into_iter().find(fits).map(|pair| IdGuess::Path(format!("{}+{}", pair[0].0, pair[1].0)))
         }
     }
+}
+
+/// True for a column that names all records but a few, each by another text, and is empty in those.
+fn names_most(leaf: &RecordLeaf<'_>, set: &RecordSet<'_>) -> bool {
+    let is_empty = |value: &&&Value| match value {
+        Value::Null | Value::Missing => true,
+        Value::Text(text) => text.trim().is_empty(),
+        _ => false,
+    };
+    let given: Vec<&&Value> = leaf.values.iter().filter(|value| !is_empty(value)).collect();
+    let distinct: HashSet<String> = given.iter().map(ToString::to_string).collect();
+    let are_texts = given.iter().all(|value| matches!(value, Value::Text(text) if number(text).is_none()));
+    let few = (set.records.len() / 3).max(1);
+    !leaf.has_list
+        && are_texts
+        && given.len() > 2
+        && distinct.len() == given.len()
+        && given.len() < set.records.len()
+        && given.len() + few >= set.records.len()
 }
 
 /// True for what can name a record: a text or a whole number.
@@ -1182,7 +1297,11 @@ fn scores(leaves: &IndexMap<String, RecordLeaf<'_>>, id: Option<&str>) -> Vec<Sc
             // A word that names who judged is no judgement.
             () if is_rater(name) && some().any(|value| matches!(value, Value::Text(_)) && !is_share(value)) => continue,
             () if is_count_of_total(leaf, leaves) => continue,
-            () if by_name == 2 && [&OTHERS[..], &TOTALS].iter().any(|names| names.contains(&plain_name.as_str())) => {
+            // A list of that name holds what happened in each, and no count.
+            () if by_name == 2
+                && !leaf.has_list
+                && [&OTHERS[..], &TOTALS].iter().any(|names| names.contains(&plain_name.as_str())) =>
+            {
                 continue;
             }
             () if leaf.values.iter().all(|value| is_share(value)) => 0,

@@ -10,11 +10,14 @@ use super::fact_path::{FactPath, each_fact, says_what_was_tried};
 use super::factors::{Factor, Factors, note_factors, written_id};
 use super::late_facts::LateFacts;
 use super::native::ColumnRole;
+use super::numbered_rows::{self, NumberedRows};
 #[cfg(feature = "parquet")]
 use super::parquet::BoundedFile;
 use super::record_tree::{self, RecordTree};
+use super::row_places::command_on;
 use super::run_columns::{RunCheck, RunColumn, several_values_note};
 use super::run_tags::RunTags;
+use super::summary_record::RecordFinder;
 use super::{Format, StreamedTable, arrow_stream, csv, json_layouts, native, parquet, score_labels, summary_record};
 #[cfg(feature = "parquet")]
 use crate::catch_panic::read_catching_panic;
@@ -45,7 +48,8 @@ pub(super) enum TableReading {
 }
 
 /// A reader of a table whose columns are known, and of which these are needed.
-type TableReader<'r> = dyn Fn(&TableReading, &Projection) -> Result<Vec<RecordedRun<Shards>>, ReadError> + 'r;
+pub(super) type TableReader<'r> =
+    dyn Fn(&TableReading, &Projection) -> Result<Vec<RecordedRun<Shards>>, ReadError> + 'r;
 
 /// Searches all records for maps that name what was tried.
 type LaterFacts<'r> = dyn Fn() -> Vec<FactPath> + 'r;
@@ -285,6 +289,8 @@ pub(super) struct TableSurvey {
     later_header: Option<u64>,
     /// True when the first line of a table names groups of columns: some of its names are there several times.
     names_groups: bool,
+    /// True for the lines of a text with cells.
+    is_text_table: bool,
 }
 
 impl TableSurvey {
@@ -324,6 +330,7 @@ impl TableSurvey {
             lacks_header: false,
             later_header: None,
             names_groups: false,
+            is_text_table: false,
         })
     }
 
@@ -357,7 +364,8 @@ impl TableSurvey {
         let lacks_header = table.lacks_header();
         let later_header = table.later_header();
         let names_groups = !doubled.is_empty();
-        Self { doubled, lacks_header, later_header, names_groups, ..Self::of_rows(columns, records) }
+        let is_text_table = true;
+        Self { doubled, lacks_header, later_header, names_groups, is_text_table, ..Self::of_rows(columns, records) }
     }
 
     #[cfg(feature = "parquet")]
@@ -382,7 +390,33 @@ impl TableSurvey {
             lacks_header: false,
             later_header: None,
             names_groups: false,
+            is_text_table: false,
         }
+    }
+
+    /// The names of the columns, as far as the first records have them.
+    pub(super) fn columns(&self) -> &[Arc<str>] {
+        &self.columns
+    }
+
+    /// The first records.
+    pub(super) fn records(&self) -> &[Value] {
+        &self.records
+    }
+
+    /// The documents, if the records may be below a path.
+    pub(super) fn documents(&self) -> &[Value] {
+        &self.documents
+    }
+
+    /// True when its rows are written in another way than as maps.
+    pub(super) fn is_relaid(&self) -> bool {
+        self.is_relaid
+    }
+
+    /// True for the lines of a text with cells.
+    pub(super) fn is_text_table(&self) -> bool {
+        self.is_text_table
     }
 
     /// The same, with all that the first rows hold: only messages need it.
@@ -423,7 +457,7 @@ impl TableSurvey {
         }
     }
 
-    fn has(&self, name: &str) -> bool {
+    pub(super) fn has(&self, name: &str) -> bool {
         self.columns.iter().any(|column| **column == *name)
     }
 
@@ -622,6 +656,7 @@ impl TableSurvey {
         let note = |name: &&Arc<str>| {
             let is_free = !source.columns().pairs().iter().any(|pair| pair.uses(name)) && !source.is_condition(name);
             let marks = || self.records.iter().filter_map(|record| record.get(name));
+            let truth = |value: &Value| truth(value).or_else(|| bit(value));
             let is_mark = |value: &&Value| truth(value).is_some();
             if !is_free || !marks().all(|value| is_mark(&value)) || !marks().any(|value| truth(value) == Some(marked)) {
                 return None;
@@ -741,7 +776,8 @@ impl TableSurvey {
         metrics
     }
 
-    /// Reads the table. What was taken for the number of an attempt by its name is metadata if it is none in all records.
+    /// Reads the table. What was taken for the number of an attempt by its name is metadata if it is none in all records. Records
+    /// that are no samples are an error.
     fn read(
         &self,
         source: &Source,
@@ -750,6 +786,31 @@ impl TableSurvey {
         later: &LaterFacts<'_>,
     ) -> Result<Vec<RecordedRun<Shards>>, ReadError> {
         let columns = self.complete(source, wanted)?;
+        let rows = NumberedRows { survey: self, source, wanted, read, columns: &columns };
+        let mut runs =
+            self.read_epochs(source, wanted, read, later, &columns).map_err(|error| rows.explain_nameless(error))?;
+        for run in runs.iter_mut().filter(|_| !rows.are_all_samples()) {
+            let places = |names: &[String]| rows.places_of(&|name| name.is_some_and(|name| names.contains(name)));
+            let finder = RecordFinder { places: &places, as_samples: rows.columns_with_line() };
+            summary_record::check(source, run, &finder)?;
+        }
+        if rows.are_unnamed()
+            && let Some(notes) = rows.check_unnamed(&mut runs)?
+            && let Some(run) = runs.first_mut()
+        {
+            run.notes.extend(notes);
+        }
+        Ok(runs)
+    }
+
+    fn read_epochs(
+        &self,
+        source: &Source,
+        wanted: &Projection,
+        read: &TableReader<'_>,
+        later: &LaterFacts<'_>,
+        columns: &Columns,
+    ) -> Result<Vec<RecordedRun<Shards>>, ReadError> {
         let is_epoch = |pair: &&ColumnPair| pair.target == ColumnTarget::Role(ColumnRole::Epoch);
         let epoch = columns.pairs().iter().find(is_epoch).map(|pair| pair.path.to_string());
         let runs = self.read_columns(source, wanted, read, later, columns.clone());
@@ -757,8 +818,10 @@ impl TableSurvey {
             (Err(error), Some(epoch)) if is_no_number(error, &epoch) => {
                 let mut runs = self.read_columns(source, wanted, read, later, columns.without_epoch())?;
                 let epoch = printable(&epoch);
-                let note =
-                    format!("`{epoch}` is no number in some records, and names no attempts: a repeated id counts up");
+                let first = error.place().map(|place| format!(" (first in {place})")).unwrap_or_default();
+                let note = format!(
+                    "`{epoch}` is no number in some records{first}, and names no attempts: a repeated id counts up"
+                );
                 runs.first_mut().into_iter().for_each(|run| run.notes.push(note.clone()));
                 Ok(runs)
             }
@@ -827,9 +890,6 @@ impl TableSurvey {
         let first = first.map_err(|error| self.explain_lists(source, self.explain_header(source, error)));
         let first = match first {
             Ok(mut runs) => {
-                for run in &mut runs {
-                    summary_record::check(source, run)?;
-                }
                 if let Some(run) = runs.first_mut() {
                     run.notes.extend(self.notes_on_lists(source));
                 }
@@ -997,7 +1057,10 @@ impl TableSurvey {
         }
         let keys: Vec<Arc<str>> = first.iter().map(|(key, _)| key.clone()).collect();
         let what = format!("the first line is not a record: {}", list_columns(&keys).replacen("columns", "keys", 1));
-        let hint = "if all samples are below it, pass on only these, as `tail -n +2` does";
+        let hint = match command_on(source, "tail -n +2", "samples") {
+            Some(command) => format!("if all samples are below it, `{command}` passes on only these"),
+            None => "if all samples are below it, pass on only these, as `tail -n +2` does".to_owned(),
+        };
         source.error(what).at_line(1).hint(hint)
     }
 
@@ -1060,7 +1123,7 @@ impl TableSurvey {
                 None => error.hint("put a line with names above it, such as `id,score`"),
             };
         }
-        let (proposals, best) = self.propose(source);
+        let (proposals, best, flaw) = self.propose(source);
         let best = best.as_ref();
         let second = self.second_header(source).filter(|_| said.is_empty());
         if best.is_none()
@@ -1076,7 +1139,14 @@ impl TableSurvey {
             && let Some(run) = self.rows_of_runs()
         {
             let what = format!("each row is about a `{}`, not about a sample", printable(run));
+            const TURN: &str =
+                r#"python3 -c "import csv,sys; csv.writer(sys.stdout).writerows(zip(*csv.reader(sys.stdin)))" <"#;
+            let turn = command_on(source, TURN, "turned").filter(|_| self.is_text_table && self.may_be_turned(run));
             let hint = "an estimate needs the results of samples: pass on the table with one row per sample";
+            let hint = turn.map_or_else(
+                || hint.to_owned(),
+                |command| format!("{hint}; if its columns are samples, turn it around: `{command}`"),
+            );
             return source.error(what).hint(hint);
         }
         let shown = best.or(proposals.first());
@@ -1092,7 +1162,8 @@ impl TableSurvey {
                 let failure = failure.filter(|name| known_names::names_failure(name));
                 let worse = failure.map(|name| format!("; the more `{}`, the worse", printable(&name)));
                 let worse = worse.unwrap_or_default();
-                let hint = format!("{listed}{worse}; if it is a table of results, say what the columns mean");
+                let flaw = flaw.map(|error| numbered_rows::what_to_do_first(&error)).unwrap_or_default();
+                let hint = format!("{listed}{worse}; {flaw}if it is a table of results, say what the columns mean");
                 source.error(what).hint(hint).with_proposal(best.written())
             }
             None => {
@@ -1108,20 +1179,29 @@ impl TableSurvey {
         }
     }
 
-    /// What could be said about the columns, and the first of it that works.
-    fn propose(&self, source: &Source) -> (Vec<Columns>, Option<Columns>) {
+    /// What could be said about the columns, and the first of it that works; and what is wrong with some of the records then.
+    fn propose(&self, source: &Source) -> (Vec<Columns>, Option<Columns>, Option<ReadError>) {
         let documents: Vec<Value> = if self.documents.is_empty() {
             self.records.iter().cloned().map(propose::unfold_cells).collect()
         } else {
             self.documents.clone()
         };
         let proposals = propose::propose(&documents, source.columns());
+        let mut flaw = None;
         let works = |columns: &&Columns| {
             let source = source.clone().with_columns((*columns).clone().for_trial());
-            read_proposed(&source).is_ok_and(|runs| runs.iter().any(has_measure))
+            match read_proposed(&source) {
+                Ok(runs) => runs.iter().any(has_measure),
+                // Without the records that are no samples, it works.
+                Err(error) if numbered_rows::is_about_records(&error) => {
+                    flaw = Some(error);
+                    true
+                }
+                Err(_) => false,
+            }
         };
         let best = proposals.iter().find(works).map(|best| self.with_folder(source, best));
-        (proposals, best)
+        (proposals, best, flaw)
     }
 
     /// The error for a table with two lines of names: below a line of models, one of metrics.
@@ -1156,6 +1236,19 @@ impl TableSurvey {
         };
         let step = || self.columns.iter().find(|name| known_names::is_step(name) && differ(&name));
         runs.iter().filter(is_run).find(differ).copied().or_else(step)
+    }
+
+    /// True when all other columns hold outcomes, as those of samples do.
+    fn may_be_turned(&self, run: &Arc<str>) -> bool {
+        const COLUMNS_MIN: usize = 3;
+        let is_outcome = |value: &Value| match value {
+            Value::Text(text) => text.is_empty() || calipers_core::Labels::default().to_float(value).is_some(),
+            other => other.as_number().is_some(),
+        };
+        let others = || self.columns.iter().filter(|name| *name != run);
+        let holds_outcomes =
+            |name: &Arc<str>| self.records.iter().filter_map(|record| record.get(name)).all(is_outcome);
+        others().count() >= COLUMNS_MIN && others().all(holds_outcomes)
     }
 
     /// A proposal for a file that is one sample: the files of a folder are a run.
@@ -1209,7 +1302,7 @@ impl TableSurvey {
     }
 
     /// How a table with these columns is read.
-    fn resolve(&self, columns: &Columns, looked_at: &[FactPath]) -> TableReading {
+    pub(super) fn resolve(&self, columns: &Columns, looked_at: &[FactPath]) -> TableReading {
         if self.is_relaid {
             return TableReading::Tree(Box::new(RecordTree::of_relaid(columns, &self.columns, looked_at)));
         }
@@ -1229,7 +1322,11 @@ fn name_of_list(error: &ReadError) -> Option<&'static str> {
 /// The error for a table whose names are further down.
 pub(super) fn header_below(source: &Source, line: u64) -> ReadError {
     let what = format!("line {line} seems to hold the names of the columns, not the first line");
-    let hint = format!("pass on what is from there on, as `tail -n +{line}` does");
+    let tail = format!("tail -n +{line}");
+    let hint = match command_on(source, &tail, "samples") {
+        Some(command) => format!("pass on what is from there on: `{command}`"),
+        None => format!("pass on what is from there on, as `{tail}` does"),
+    };
     source.error(what).at_line(line).hint(hint)
 }
 
@@ -1563,6 +1660,24 @@ pub(super) fn columns_of<'v>(records: impl Iterator<Item = &'v Value>) -> Vec<Ar
     names
 }
 
+/// Whether JSON records are on lines of their own, or the items of one list; nothing if they are neither.
+pub(super) fn is_by_lines(source: &Source) -> Option<bool> {
+    let mut reader = source.open().ok()?;
+    if native::first_byte(source, &mut reader).ok()? == Some(b'[') {
+        let bytes = source.read_all().ok()?;
+        return (json::join_lists(&bytes).is_none() && !is_list_of_lists(&bytes)).then_some(false);
+    }
+    let mut line = Vec::new();
+    while line.trim_ascii().is_empty() {
+        line.clear();
+        if (&mut reader).take(LINE_MAX).read_until(b'\n', &mut line).ok()? == 0 {
+            return None;
+        }
+    }
+    let text = json::line(line.strip_prefix(&native::BOM).unwrap_or(&line));
+    serde_json::from_slice::<Json>(&json::standard(text)).is_ok().then_some(true)
+}
+
 /// True for a JSON list that begins with a list.
 pub(super) fn is_list_of_lists(bytes: &[u8]) -> bool {
     let bytes = bytes.strip_prefix(&native::BOM).unwrap_or(bytes).trim_ascii_start();
@@ -1610,6 +1725,16 @@ impl<'de> Visitor<'de> for FirstItems<'_> {
         Ok(())
     }
 }
+
+/// Whether a mark is set that is written as 1 or 0.
+fn bit(value: &Value) -> Option<bool> {
+    let number = match value {
+        Value::Text(text) => parse_number(text),
+        other => other.as_number(),
+    };
+    number.filter(|number| *number == 0.0 || *number == 1.0).map(|number| number == 1.0)
+}
+
 /// Whether a mark is set: true or false, as JSON or a table writes them.
 fn truth(value: &Value) -> Option<bool> {
     match value {

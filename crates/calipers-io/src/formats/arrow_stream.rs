@@ -5,6 +5,7 @@
 
 use super::arrow_table::ArrowTable;
 use super::native;
+use super::row_places::is_plain_path;
 use super::{Format, ShardSink, StreamedTable};
 use crate::catch_panic::read_catching_panic;
 use crate::{Projection, ReadError, RecordedRun, Shape, Source};
@@ -79,7 +80,11 @@ fn read_batches(source: &Source, bytes: Vec<u8>) -> Result<Vec<RecordBatch>, Rea
         Err(ClaimFault::Damaged(what)) => return refuse(&what),
         Err(ClaimFault::Compressed) => {
             let what = "the buffers of the Arrow data are compressed, which is not read";
-            return Err(source.error(what).hint("write it without compression, or as Parquet"));
+            let hint = "write it without compression, or as Parquet";
+            let read = format!("f.read_table('{}')", source.name);
+            let write = format!("f.write_feather({read}, 'results.feather', compression='uncompressed')");
+            let command = format!("{hint}: `python3 -c \"import pyarrow.feather as f; {write}\"`");
+            return Err(source.error(what).hint(if is_plain_path(&source.name) { command.as_str() } else { hint }));
         }
     };
     let mut stream = Buffer::from_vec(bytes).slice_with_length(start, end - start);

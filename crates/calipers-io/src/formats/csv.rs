@@ -2,6 +2,7 @@
 
 use super::any_table::{self, TableReading};
 use super::native::{self, ColumnRole, NativeRecord, RecordConsumer};
+use super::row_places::{command_on, shell_word};
 use super::{Format, csv_fast};
 use crate::columns::ColumnRoles;
 use crate::columns::known_names::{IDS, RUNS, SCORERS, SCORES, find, is_measure, is_spelt_like};
@@ -161,6 +162,8 @@ pub(super) struct CsvTable<'s> {
     /// The names that several columns have.
     pub(super) doubled: Vec<Arc<str>>,
     notes: Vec<String>,
+    /// The lines of the file above the first one here.
+    lines_above: u64,
     /// True for a table of Markdown, whose line of dashes is blank here.
     is_markdown: bool,
     /// False when the first line is a row, and the columns are known by their places.
@@ -241,6 +244,7 @@ impl<'s> CsvTable<'s> {
             },
         };
         let preamble = bytes.len() - without_preamble(&bytes).len();
+        let lines_above = memchr::memchr_iter(b'\n', &bytes[..preamble]).count() as u64;
         match &mut bytes {
             TableBytes::Text(text) => drop(text.drain(..preamble)),
             TableBytes::Other(bytes) => drop(bytes.drain(..preamble)),
@@ -259,6 +263,7 @@ impl<'s> CsvTable<'s> {
             delimiter,
             doubled: Vec::new(),
             notes,
+            lines_above,
             is_markdown,
             has_header: true,
             converted: OnceCell::new(),
@@ -297,7 +302,8 @@ impl<'s> CsvTable<'s> {
                 row.iter().map(|cell| String::from_utf8_lossy(cell.trim_ascii()).into_owned().into()).collect();
             let line =
                 row.position().map_or(0, |start| start.line() + leading_lines(&self.bytes, start.byte() as usize));
-            if line > 1 && !find(&names, &known).is_empty() {
+            let line = line + self.lines_above;
+            if line > 1 + self.lines_above && !find(&names, &known).is_empty() {
                 return Some(line);
             }
         }
@@ -420,6 +426,7 @@ impl<'s> CsvTable<'s> {
         let (mut repeated_headers, mut blank, mut above) = (0, None, None);
         while reader.read_byte_record(&mut row).map_err(broken)? {
             let (line, start) = row.position().map_or((0, 0), |position| (position.line(), position.byte() as usize));
+            let line = line + self.lines_above;
             // The position of a row is that of the blank lines above it, or of the second byte of the line end before them.
             let first_line = line + u64::from(is_half_line_end(bytes, start));
             let line = line + leading_lines(bytes, start);
@@ -492,8 +499,10 @@ impl<'s> CsvTable<'s> {
         let cells: Vec<String> = row.iter().filter(|cell| !cell.is_empty()).take(CELLS_MAX).map(cell).collect();
         let what = format!("another table seems to begin here: {}", cells.join(", "));
         let (first, second) = (line.saturating_sub(1), line);
-        let hint =
-            format!("pass on one table at a time: `head -n {first}` keeps the first, `tail -n +{second}` the second");
+        let command = |tool: String, out: &str| command_on(self.source, &tool, out).unwrap_or(tool);
+        let keep_first = command(format!("head -n {first}"), "first");
+        let keep_second = command(format!("tail -n +{second}"), "second");
+        let hint = format!("pass on one table at a time: `{keep_first}` keeps the first, `{keep_second}` the second");
         self.source.error(what).at_line(line).hint(hint)
     }
 
@@ -507,7 +516,7 @@ impl<'s> CsvTable<'s> {
         let mut row = ::csv::ByteRecord::new();
         while reader.read_byte_record(&mut row).ok()? {
             let start = row.position().map_or(0, |position| position.byte() as usize);
-            let line = row.position().map_or(0, ::csv::Position::line);
+            let line = row.position().map_or(0, ::csv::Position::line) + self.lines_above;
             if start > 0 && row.iter().any(|cell| cell.trim_ascii() == word.as_bytes()) && holds_names(&row) {
                 return Some(self.second_table(line + leading_lines(&self.bytes, start), &row));
             }
@@ -671,6 +680,38 @@ pub(super) fn only_column(head: &[u8]) -> Option<String> {
     // The last line of the head may be cut off.
     let whole = rows.len().saturating_sub(usize::from(!text.ends_with('\n') && rows.len() > ROWS_MIN));
     (is_name && rows.len() >= ROWS_MIN && rows[..whole].iter().all(|cell| is_score(cell))).then(|| name.to_owned())
+}
+
+/// What makes a table or JSON Lines of a text: cells that something else stands between, or records below comments.
+pub(super) fn hint_on_text(head: &[u8], name: &str) -> Option<String> {
+    const LINES: usize = 20;
+    // What stands between cells, and how `tr` writes it.
+    const OTHERS: [(&str, &str); 5] = [("^", "'^'"), ("~", "'~'"), ("\u{1}", "'\\001'"), ("&", "'&'"), (" ", "-s ' '")];
+    let name = shell_word(name)?;
+    let text = without_preamble(head);
+    let text = &text[..memchr::memrchr(b'\n', text)?];
+    let text = std::str::from_utf8(text).ok().filter(|text| !text.contains('\0'))?;
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).take(LINES).collect();
+    let is_comment = |line: &&&str| line.starts_with("//") || line.starts_with('#');
+    let is_record = |line: &&str| line.starts_with('{') && line.ends_with('}');
+    if let Some(first) = lines.first().filter(is_comment)
+        && lines.iter().filter(|line| !is_comment(line)).count() > 0
+        && lines.iter().filter(|line| !is_comment(line)).all(is_record)
+    {
+        let mark = if first.starts_with('#') { "#" } else { "//" };
+        return Some(format!("`grep -v '^ *{mark}' {name} > results.jsonl` leaves the comments out"));
+    }
+    let cells = |line: &str, mark: &str| line.split(mark).filter(|cell| !cell.trim().is_empty()).count();
+    let is_even = |mark: &str| {
+        let first = cells(lines[0], mark);
+        first > 1
+            && lines.len() > 2
+            && lines.iter().all(|line| cells(line, mark) == first && !line.contains(['\t', '"']))
+    };
+    let (_, tr) = OTHERS.iter().find(|(mark, _)| is_even(mark))?;
+    Some(format!(
+        "in a table, commas, semicolons, tabs or bars are between the cells: `tr {tr} '\\t' < {name} > results.tsv` puts tabs there"
+    ))
 }
 
 /// The line on which a table begins below a title, a comment or blank lines, if this is one.

@@ -39,6 +39,7 @@ mod line_blocks;
 mod lm_eval;
 mod native;
 mod native_fast;
+mod numbered_rows;
 mod openai_evals;
 #[cfg(feature = "parquet")]
 pub(crate) mod parquet;
@@ -55,6 +56,7 @@ mod pydantic_evals;
 mod record_tree;
 mod recorded_errors;
 mod recorded_run;
+mod row_places;
 mod run_columns;
 mod run_part;
 mod run_tags;
@@ -285,6 +287,9 @@ pub fn choose(source: &Source, format: Option<&str>) -> Result<&'static dyn Form
                 let what = format!("the table has one column, `{}`, and nothing names the samples", printable(&name));
                 let error = source.error(what).hint("if each line is a sample, say so");
                 return Err(error.with_proposal(format!("id=@line{score}")));
+            }
+            if let Some(hint) = csv::hint_on_text(&shape.head, &source.name) {
+                return Err(source.error("the format of the content is unknown").hint(hint));
             }
             let is_text = std::str::from_utf8(&shape.head).is_ok() && !shape.head.contains(&0);
             let cells = "in a table, commas, semicolons, tabs or bars are between the cells; ";

@@ -5,6 +5,7 @@ use super::any_table::{self, TableReading};
 use super::fact_path::NestedFact;
 use super::line_blocks::LineBlocks;
 use super::native_fast::FlatRecords;
+use super::row_places::shell_word;
 use super::{Format, note_repeats};
 use crate::columns::ColumnRoles;
 use crate::error::printable;
@@ -192,11 +193,16 @@ fn is_word_for_flag(what: &str) -> bool {
     what.ends_with("(a string), not true or false")
 }
 
+/// True for the message about an id that is a number with a fraction, or too large to be exact.
+fn is_number_for_id(what: &str) -> bool {
+    what.ends_with("(a number), not text or a whole number")
+}
+
 /// The error for a record that cannot be taken in.
 pub(crate) fn record_error(source: &Source, what: String, place: FilePlace) -> ReadError {
     let hint = match () {
         () if what == NO_ID => "give it one; if it sums up others and is no sample, remove it".to_owned(),
-        () if what.starts_with("`id` is") && what.contains("(a number)") => "write it as text, in quotes".to_owned(),
+        () if is_number_for_id(&what) => "write it as text, in quotes".to_owned(),
         () if is_word_for_flag(&what) => {
             let name = what.split('`').nth(1).unwrap_or("correct");
             format!("if it is a label, read the column as a score, `score={name}`, and say what the label counts")
@@ -391,6 +397,21 @@ fn each_line(
                 let read = refused_line(source, &error).at_line(number);
                 let part = offending(&standard, read.what(), error.column());
                 let read = read.with_excerpt(&standard, part);
+                if is_number_for_id(read.what())
+                    && let Some(name) = shell_word(&source.name)
+                    && let Some(key) = read.what().split('`').nth(1).filter(|key| key.chars().all(is_plain_key))
+                {
+                    let edit = format!(r#"sed -E 's/("{key}": *)([0-9.eE+-]+)/\1"\2"/'"#);
+                    let hint = format!("write it as text, in quotes: `{edit} {name} > results.jsonl`");
+                    return Err(read.hint(hint));
+                }
+                if (text.starts_with(b"#") || text.starts_with(b"//"))
+                    && let Some(name) = shell_word(&source.name)
+                {
+                    let mark = if text.starts_with(b"#") { "#" } else { "//" };
+                    let hint = format!("`grep -v '^ *{mark}' {name} > results.jsonl` leaves comments out");
+                    return Err(read.hint(hint));
+                }
                 let hint = match error.classify() {
                     _ if std::str::from_utf8(text).is_err() => "the text is not UTF-8; save it as UTF-8",
                     serde_json::error::Category::Eof => "the line is cut off",
@@ -408,6 +429,11 @@ fn each_line(
         is_first = false;
     }
     Ok(true)
+}
+
+/// True for what a key has that a pattern takes as it is.
+fn is_plain_key(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | ' ')
 }
 
 /// The part of a line that a message refers to: the key at its start and its value, or else where the parser stopped.

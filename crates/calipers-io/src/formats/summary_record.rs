@@ -1,25 +1,62 @@
-//! Records that sum up the others, as spreadsheets and scripts leave them below a table: `Average`, `Total`, `mean` and `std`.
+//! Records that sum up the others, as spreadsheets and scripts leave them in a table: `Average`, `Total`, `mean` and `std` at an end,
+//! and the subtotals of its parts between them.
 
+use super::row_places::RowPlaces;
 use crate::columns::known_names::{SUMMARIES, SUMMARY_WORDS, plain, words_of};
 use crate::error::printable;
 use crate::{ReadError, RecordedRun, Source};
-use calipers_core::{Context, SampleId, Samples, Shards};
+use calipers_core::{Context, SampleId, Samples, Shards, pluralize};
+use std::ops::Range;
 
 /// As many records at an end of a table may sum it up: `describe()` of pandas writes eight.
 const SUMMARIES_MAX: usize = 12;
 
-/// An error if a first or last record has the name and the value of a summary: it is no sample, and would count as one. With
-/// the name alone, it is a sample, and a note says so.
-pub(super) fn check(source: &Source, run: &mut RecordedRun<Shards>) -> Result<(), ReadError> {
+/// What is known of the records of a table beside their names.
+pub(super) struct RecordFinder<'f> {
+    /// Where the records of these samples stand.
+    pub(super) places: &'f dyn Fn(&[String]) -> Option<RowPlaces>,
+    /// What to say about the columns, so that each record is a sample.
+    pub(super) as_samples: Option<String>,
+}
+
+/// A sample with the name of a summary.
+pub(super) struct NamedRecord {
+    /// Its place among all samples.
+    pub(super) place: usize,
+    pub(super) kind: SummaryName,
+    pub(super) name: String,
+}
+
+/// How surely a name is that of a summary.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum SummaryName {
+    /// `Total`, `mean`, `all`: samples rarely have such a name.
+    Plain,
+    /// `law total`: of a part of the table.
+    OfPart,
+    /// Made of words for summaries: `Mean accuracy`, `std`, `25%`.
+    OfWords,
+}
+
+/// An error if a record has the name of a summary, and its value or its place: it is no sample, and would count as one. With the name
+/// alone, it is a sample, and a note says so.
+pub(super) fn check(
+    source: &Source,
+    run: &mut RecordedRun<Shards>,
+    finder: &RecordFinder<'_>,
+) -> Result<(), ReadError> {
     if run.samples.len() < 3 {
         return Ok(());
     }
     let first = run.samples.iter().next().and_then(|part| part.ids().next());
     let first: Vec<SampleId> = first.into_iter().filter(is_named_like_one).collect();
-    for (ids, place) in [(first, "first"), (last_ids(&run.samples), "last")] {
+    let last = last_ids(&run.samples);
+    let named = named_records(&run.samples);
+    let found = find_summaries(&run.samples, &named);
+    for (ids, place) in [(&first, "first"), (&last, "last")] {
         let Some(id) = ids
             .iter()
-            .find(|id| [is_none, is_part_summary].iter().any(|is_part| sums_up(&run.samples, id, &ids, *is_part)))
+            .find(|id| [is_none, is_part_summary].iter().any(|is_part| sums_up(&run.samples, id, ids, *is_part)))
         else {
             for id in ids.iter().filter(|id| is_plain_name(id)) {
                 let name = printable(&id.to_string());
@@ -28,19 +65,202 @@ pub(super) fn check(source: &Source, run: &mut RecordedRun<Shards>) -> Result<()
             continue;
         };
         let name = printable(&id.to_string());
-        let (what, hint) = match ids.len() {
-            1 => (
-                format!("the {place} record, `{name}`, has the mean or the sum of the others: it is not a sample"),
-                "remove it from the file; if it is a sample, give it another name",
-            ),
-            count => (
-                format!("the {place} {count} records sum up the others: `{name}` has their mean or their sum"),
-                "remove them from the file; if they are samples, give them other names",
-            ),
+        let mut names: Vec<String> = ids.iter().map(ToString::to_string).collect();
+        let others = found.iter().map(|place| &named[*place].name).filter(|name| !names.contains(name));
+        let others: Vec<String> = others.cloned().collect();
+        names.splice(0..0, others.iter().cloned());
+        let what = match ids.len() {
+            _ if !others.is_empty() => records_sum_up(&names, names.len()),
+            1 => format!("the {place} record, `{name}`, has the mean or the sum of the others: it is not a sample"),
+            count => format!("the {place} {count} records sum up the others: `{name}` has their mean or their sum"),
         };
-        return Err(source.error(what).hint(hint));
+        return Err(no_samples(source, what, (finder.places)(&names), finder.as_samples.clone()));
+    }
+    if !found.is_empty() {
+        let names: Vec<String> = found.iter().map(|place| named[*place].name.clone()).collect();
+        let places = (finder.places)(&names);
+        // A name may be that of several records.
+        let count = places.as_ref().map_or(names.len(), RowPlaces::len);
+        return Err(no_samples(source, records_sum_up(&names, count), places, finder.as_samples.clone()));
+    }
+    let is_at_end = |record: &&NamedRecord| first.iter().chain(&last).any(|id| id.to_string() == record.name);
+    let between = named.iter().filter(|record| record.kind != SummaryName::OfWords && !is_at_end(record));
+    let names: Vec<String> = between.map(|record| record.name.clone()).collect();
+    if let [first, rest @ ..] = &names[..] {
+        let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
+        let name = printable(first);
+        run.notes.push(format!("the name of a record, `{name}`{more}, is that of a summary: it was read as a sample"));
     }
     Ok(())
+}
+
+/// What is wrong with records that sum up others.
+pub(super) fn records_sum_up(names: &[String], count: usize) -> String {
+    const NAMED_MAX: usize = 3;
+    let mut distinct: Vec<String> = Vec::new();
+    for name in names.iter().map(|name| format!("`{}`", printable(name))) {
+        if !distinct.contains(&name) {
+            distinct.push(name);
+        }
+    }
+    let more = if distinct.len() > NAMED_MAX { " …" } else { "" };
+    let listed = distinct.iter().take(NAMED_MAX).cloned().collect::<Vec<_>>().join(", ");
+    let (sum, are) = if count == 1 { ("sums", "it is not a sample") } else { ("sum", "they are not samples") };
+    format!("{}, {listed}{more}, {sum} up others: {are}", pluralize(count, "record"))
+}
+
+/// True for what is wrong with records that sum up others.
+pub(super) fn is_about_summaries(what: &str) -> bool {
+    [" up others: ", "sum up the others", ": it is not a sample"].iter().any(|part| what.contains(part))
+}
+
+/// The error for records that are no samples, with what leaves them out.
+pub(super) fn no_samples(
+    source: &Source,
+    what: String,
+    places: Option<RowPlaces>,
+    as_samples: Option<String>,
+) -> ReadError {
+    let is_one = places.as_ref().is_none_or(|places| places.len() == 1);
+    let (it, is, its) = if is_one { ("it", "it is a sample", "its") } else { ("them", "they are samples", "their") };
+    let what = match &places {
+        Some(places) if places.len() > 1 => format!("{what} ({places})"),
+        _ => what,
+    };
+    let mut error = source.error(what);
+    let command = places.as_ref().and_then(|places| places.command_without(source));
+    let out = match &command {
+        Some(command) => format!("`{command}` leaves {it} out"),
+        None => format!("remove {it} from the file"),
+    };
+    if let Some(place) = places.as_ref().and_then(RowPlaces::only) {
+        error = error.at(place);
+    }
+    match as_samples {
+        Some(columns) => {
+            error.hint(format!("{out}; if {is}, count {it} under {its} line and name")).with_proposal(columns)
+        }
+        None => error.hint(format!("{out}; if {is}, give {it} another name")),
+    }
+}
+
+/// The samples of a run with the name of a summary.
+fn named_records(samples: &Shards) -> Vec<NamedRecord> {
+    let (mut named, mut before) = (Vec::new(), 0);
+    for part in samples.iter() {
+        let found = part.words_among_ids().filter_map(|(place, name)| {
+            let record = |kind| NamedRecord { place: before + place as usize, kind, name: name.to_owned() };
+            kind_of_name(name).map(record)
+        });
+        named.extend(found);
+        before += part.len();
+    }
+    named
+}
+
+/// Which of these records sum up others: they have the mean or the sum of those above or below them, more than any other, or there are
+/// several of the same name among samples with one attempt. If one does, those with such a name do too.
+pub(super) fn find_summaries(samples: &Shards, named: &[NamedRecord]) -> Vec<usize> {
+    // A table in which many records have such names has other reasons for them.
+    if named.is_empty() || named.len() * 3 > samples.len() {
+        return Vec::new();
+    }
+    let mut scorers: Vec<_> = samples.iter().flat_map(Samples::scorers).cloned().collect();
+    scorers.sort();
+    scorers.dedup();
+    let mut is_found = vec![false; named.len()];
+    for scorer in &scorers {
+        let Some(scored) = ScoredSamples::of(samples, scorer) else { continue };
+        scored.mark_summaries(named, &mut is_found);
+    }
+    if is_found.contains(&true) {
+        for (record, is_found) in named.iter().zip(&mut is_found) {
+            *is_found |= record.kind != SummaryName::OfWords;
+        }
+    }
+    (0..named.len()).filter(|place| is_found[*place]).collect()
+}
+
+/// The scores of all samples by a scorer, in their order.
+struct ScoredSamples {
+    /// The mean of a sample's attempts; a NaN where it has no score.
+    means: Vec<f64>,
+    attempts: Vec<u32>,
+}
+
+impl ScoredSamples {
+    /// Nothing if some scores are no numbers.
+    fn of(samples: &Shards, scorer: &str) -> Option<Self> {
+        let mut scored = Self { means: Vec::new(), attempts: Vec::new() };
+        for part in samples.iter() {
+            let (mut sums, mut attempts) = (vec![0.0; part.len()], vec![0_u32; part.len()]);
+            if let Ok(points) = part.points(scorer) {
+                let floats = points.floats(&Context::default()).ok()?;
+                for (&sample, &score) in points.sample_codes().iter().zip(floats.iter()).filter(|(_, x)| !x.is_nan()) {
+                    sums[sample as usize] += score;
+                    attempts[sample as usize] += 1;
+                }
+            }
+            scored.means.extend(sums.iter().zip(&attempts).map(|(sum, count)| sum / f64::from(*count)));
+            scored.attempts.extend(attempts);
+        }
+        Some(scored)
+    }
+
+    fn mark_summaries(&self, named: &[NamedRecord], is_found: &mut [bool]) {
+        let mut is_sample = vec![true; self.means.len()];
+        named.iter().for_each(|record| is_sample[record.place] = false);
+        let all = self.range(0..self.means.len(), &is_sample);
+        let are_single = (0..self.means.len()).filter(|at| is_sample[*at]).all(|at| self.attempts[at] <= 1);
+        for (at, record) in named.iter().enumerate() {
+            let own = self.means[record.place];
+            if own.is_nan() {
+                continue;
+            }
+            let above = at.checked_sub(1).map_or(0, |before| named[before].place + 1)..record.place;
+            let below = record.place + 1..named.get(at + 1).map_or(self.means.len(), |next| next.place);
+            let blocks = [above, below].map(|block| self.range(block, &is_sample));
+            let sums_up = blocks.iter().chain([&all]).any(|range| range.is_summed_up_by(own));
+            let is_name = record.kind != SummaryName::OfWords;
+            let is_repeated = are_single && self.attempts[record.place] > 1;
+            let is_beyond = all.most <= 1.0 && own > all.most;
+            is_found[at] |= sums_up || is_name && (is_repeated || is_beyond);
+        }
+    }
+
+    fn range(&self, places: Range<usize>, is_sample: &[bool]) -> ScoreRange {
+        let mut range = ScoreRange { count: 0, sum: 0.0, least: f64::INFINITY, most: f64::NEG_INFINITY };
+        for score in places.filter(|at| is_sample[*at]).map(|at| self.means[at]).filter(|score| !score.is_nan()) {
+            range.count += 1;
+            range.sum += score;
+            (range.least, range.most) = (range.least.min(score), range.most.max(score));
+        }
+        range
+    }
+}
+
+/// The scores of samples that stand together.
+struct ScoreRange {
+    count: u64,
+    sum: f64,
+    least: f64,
+    most: f64,
+}
+
+impl ScoreRange {
+    /// True for the mean of scores that differ, and for their sum, their number and their mean in per cent if none of them is as high.
+    fn is_summed_up_by(&self, own: f64) -> bool {
+        let count = self.count as f64;
+        let mean = self.sum / count;
+        let is_mean = self.least < self.most && own > self.least && own < self.most && is_near(own, mean);
+        let is_sum = own > self.most && [self.sum, count, 100.0 * mean].iter().any(|want| is_near(own, *want));
+        self.count > 1 && (is_mean || is_sum)
+    }
+}
+
+/// The same, as far as it is written.
+fn is_near(own: f64, want: f64) -> bool {
+    (own - want).abs() <= 0.006 * want.abs().max(1.0)
 }
 
 /// The names of the last records, as far as they are those of summaries.
@@ -50,10 +270,40 @@ fn last_ids(samples: &Shards) -> Vec<SampleId> {
     from_end.take(SUMMARIES_MAX).take_while(is_named_like_one).collect()
 }
 
-/// True when the first or the last record of a part has the name of a summary.
+/// True when a record of a part has the name of a summary.
 pub(super) fn may_be_in(samples: &Samples) -> bool {
-    let last = samples.len().checked_sub(1).map(|place| samples.id(place as u32));
-    samples.ids().next().into_iter().chain(last).any(|id| is_named_like_one(&id))
+    samples.words_among_ids().any(|(_, name)| kind_of_name(name).is_some())
+}
+
+/// Whether a name is that of a summary.
+pub(super) fn kind_of_name(name: &str) -> Option<SummaryName> {
+    /// Longer names are questions.
+    const NAME_MAX: usize = 40;
+    let last = name.trim_end_matches(|c: char| !c.is_alphanumeric());
+    let word = last.rfind(|c: char| !c.is_alphabetic()).map_or(last, |at| &last[at..]);
+    let word = word.trim_start_matches(|c: char| !c.is_alphabetic());
+    // Most names end in another word, which is all that has to be looked at.
+    let may_be = name.trim_end().ends_with('%')
+        || [&SUMMARIES[..], &SUMMARY_WORDS, &PART_WORDS]
+            .iter()
+            .any(|words| words.iter().any(|known| ends_like(word, known)));
+    if !may_be || name.len() > NAME_MAX {
+        return None;
+    }
+    let id = SampleId::from(name);
+    match () {
+        () if is_plain_name(&id) => Some(SummaryName::Plain),
+        () if is_named_like_one(&id) => Some(SummaryName::OfWords),
+        () if is_part_summary(&id) => Some(SummaryName::OfPart),
+        () => None,
+    }
+}
+
+/// True when one of two words ends in the other: names are compared without their blanks.
+fn ends_like(word: &str, known: &str) -> bool {
+    let (word, known) = (word.as_bytes(), known.as_bytes());
+    let shared = word.len().min(known.len());
+    shared > 0 && word[word.len() - shared..].eq_ignore_ascii_case(&known[known.len() - shared..])
 }
 
 /// True for a name that a summary has, and samples rarely have.
@@ -70,12 +320,17 @@ fn is_named_like_one(id: &SampleId) -> bool {
     is_plain_name(id) || is_quantile || are_known && !text.contains(|c: char| c.is_ascii_digit())
 }
 
-/// True for the name of a record that sums up some of the others: `law total`, `subtotal`.
+/// How the names of records end that sum up some of the others.
+const PART_WORDS: [&str; 6] = ["total", "subtotal", "average", "avg", "mean", "sum"];
+
+/// True for the name of a record that sums up some of the others: `law total`, `subtotal`. Longer names are questions.
 fn is_part_summary(id: &SampleId) -> bool {
-    const LAST: [&str; 6] = ["total", "subtotal", "average", "avg", "mean", "sum"];
+    const WORDS_MAX: usize = 3;
     let SampleId::Text(text) = id else { return false };
     let words = words_of(text);
-    words.last().is_some_and(|word| LAST.contains(&word.as_str())) && (words.len() > 1 || words[0] == "subtotal")
+    words.last().is_some_and(|word| PART_WORDS.contains(&word.as_str()))
+        && (1..=WORDS_MAX).contains(&words.len())
+        && (words.len() > 1 || words[0] == "subtotal")
 }
 
 fn is_none(_: &SampleId) -> bool {
@@ -103,7 +358,6 @@ fn sums_up(samples: &Shards, id: &SampleId, summaries: &[SampleId], is_part: fn(
                 }
             }
         }
-        let is_near = |own: f64, want: f64| (own - want).abs() <= 0.006 * want.abs().max(1.0);
         // Where all scores are the same, any sample has their mean: only the name can tell.
         let may_tell = least < most || is_plain_name(id);
         // A share may be written in per cent.

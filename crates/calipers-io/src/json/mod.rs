@@ -424,7 +424,9 @@ pub(crate) fn json_error(source: &str, error: &serde_json::Error) -> ReadError {
     let read = if error.line() > 0 { read.at_line(error.line() as u64) } else { read };
     match () {
         () if error.is_eof() => read.hint("the file is cut off; write it again or copy it again"),
-        () if text.starts_with("trailing comma") => read.hint("take out the comma before the closing bracket"),
+        () if text.starts_with("trailing comma") => read.hint(format!(
+            "take out the comma before the closing bracket, as `npx json5 {source} > results.json` does"
+        )),
         () if text.starts_with("key must be a string") => read
             .hint(format!("put keys and texts in double quotes; if it is JSON5: `npx json5 {source} > results.json`")),
         () if what_follows(&text) => read.hint("a second value follows the first: put each on a line of its own"),

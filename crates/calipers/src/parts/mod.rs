@@ -183,6 +183,29 @@ fn join_runs(selection: &Selection, needs: &Needs) -> Result<(Vec<RecordedRun<Sh
     Ok((runs, repeats))
 }
 
+/// The files of a selection by what was tried in them, such as a task or a model, with a name for each; nothing if a file holds several,
+/// or if all say the same.
+pub fn files_by_run(selection: &Selection, needs: &Needs) -> Result<Vec<(String, Vec<String>)>, RunError> {
+    let selection = Selection { is_part: true, ..selection.clone() };
+    let mut groups: Vec<(String, Vec<String>)> = Vec::new();
+    for file in load(&selection, needs) {
+        let file = file?;
+        let tried = |run: RecordedRun<Shards>| {
+            let (run, _) = run.split();
+            let values: Vec<&str> = what_was_tried(&run).into_iter().map(|(_, value)| value).collect();
+            values.join("-")
+        };
+        let source = file.source.name.clone();
+        let names: BTreeSet<String> = file.runs.into_iter().map(tried).collect();
+        let [name] = &names.into_iter().collect::<Vec<_>>()[..] else { return Ok(Vec::new()) };
+        match groups.iter_mut().find(|(known, _)| known == name) {
+            Some((_, files)) => files.push(source),
+            None => groups.push((name.clone(), vec![source])),
+        }
+    }
+    Ok(if groups.len() > 1 { groups } else { Vec::new() })
+}
+
 /// What a run says that it tried, by name.
 fn what_was_tried(run: &RecordedRun<()>) -> Vec<(&str, &str)> {
     let named = [("task", &run.task), ("model", &run.model)];
