@@ -311,21 +311,35 @@ impl<'v> PairedValues<'v> {
         Some(sums)
     }
 
-    /// The least and the most by which a sample that did not occur may change: it loses all that samples had in the baseline, or gains
-    /// all that they lacked. Where scores fit no scale, it ends where one was seen, or changes by as much as the one that changed most.
+    /// The least and the most by which a sample or cluster that did not occur may change: it loses all that samples had in the baseline,
+    /// or gains all that they lacked. Where scores fit no scale, it ends where one was seen, or changes by as much as the one that changed
+    /// most.
     fn unseen_changes(&self) -> [f64; 2] {
         let (candidate, baseline) = self.pairs().sides();
         let had = baseline.mean().unwrap_or(0.0);
-        let ends = |side: fn(&Moments) -> Result<f64, calipers_stats::Undefined>| [candidate, baseline].map(side);
-        let least = ends(Moments::min).into_iter().flatten().fold(f64::INFINITY, f64::min);
-        let most = ends(Moments::max).into_iter().flatten().fold(f64::NEG_INFINITY, f64::max);
-        if let Some(scale) = if self.is_unit() { Some(1.0) } else { find_scale([least, most]) } {
+        let [least, most] = ends_of([candidate, baseline]);
+        // Values around 10 are hardly on a scale up to 100.
+        let scale =
+            if self.is_unit() { Some(1.0) } else { find_scale([least, most]).filter(|scale| 2.0 * most >= *scale) };
+        if let Some(scale) = scale {
             return [-had, scale - had];
         }
-        let changes = self.pairs().differences();
-        let mean = changes.mean().unwrap_or(0.0);
-        let farthest = [changes.min(), changes.max()].into_iter().flatten().map(|end| (end - mean).abs());
-        let beyond = farthest.fold(0.0, f64::max);
+        let by_cluster = self.clusters.as_ref().map(|clusters| {
+            let mut means: IndexMap<u32, (Moments, Moments)> = IndexMap::new();
+            for (&cluster, (&a, &b)) in clusters.iter().zip(self.candidate.iter().zip(&*self.baseline)) {
+                let (ours, theirs) = means.entry(cluster).or_default();
+                ours.add(a);
+                theirs.add(b);
+            }
+            let mean = |moments: &Moments| moments.mean().unwrap_or(0.0);
+            let (ours, theirs): (Vec<f64>, Vec<f64>) = means.values().map(|(a, b)| (mean(a), mean(b))).unzip();
+            PairedValues::new(ours, theirs, None)
+        });
+        let pairs = by_cluster.as_ref().unwrap_or(self).pairs();
+        let (candidate, baseline) = pairs.sides();
+        let [least, most] = ends_of([candidate, baseline]);
+        let mean = pairs.mean_diff().unwrap_or(0.0);
+        let beyond = ends_of([pairs.differences()]).map(|end| (end - mean).abs()).into_iter().fold(0.0, f64::max);
         [(least - had).min(mean - beyond), (most - had).max(mean + beyond)]
     }
 
@@ -425,6 +439,14 @@ pub(super) fn estimate_mean_difference(
         decide_by_bounds(&mut found, values, confidence);
     }
     found
+}
+
+/// The least and the most of several lists of values.
+fn ends_of<const N: usize>(lists: [&Moments; N]) -> [f64; 2] {
+    let all = |end: fn(&Moments) -> Result<f64, calipers_stats::Undefined>| {
+        lists.into_iter().filter_map(move |list| end(list).ok())
+    };
+    [all(Moments::min).fold(f64::INFINITY, f64::min), all(Moments::max).fold(f64::NEG_INFINITY, f64::max)]
 }
 
 fn means(values: &PairedValues<'_>) -> Option<(f64, f64)> {
