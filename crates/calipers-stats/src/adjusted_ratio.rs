@@ -97,11 +97,8 @@ fn around_ratio<I: Iterator<Item = (f64, f64, f64)>>(
     let square = |(y, m, times): (f64, f64, f64)| times * (y - centre * m).powi(2) / (1.0 - m / total);
     let stderr = sum_of(all().map(square)).sqrt() / total;
     let sizes: Vec<(f64, f64)> = all().map(|(_, m, times)| (m / total, times)).collect();
-    let mut df = satterthwaite(&sizes);
-    if method != Method::AdjustedT {
-        // Who says that samples go together must not be told that they are independent.
-        df = df.min(satterthwaite_of_clusters(&sizes).max(FEWEST_DF));
-    }
+    // Who says that samples go together must not be told that they are independent.
+    let df = if method == Method::AdjustedT { satterthwaite(&sizes) } else { fewer_degrees(&sizes) };
     around(method, centre, Undefined::check_finite(stderr)?, df, confidence)
 }
 
@@ -197,6 +194,19 @@ pub fn cr2(units: &[(f64, f64)]) -> Result<f64, Undefined> {
     let ratio = y_sum / m_sum;
     let square = |&(y, m): &(f64, f64)| (y - ratio * m).powi(2) / (1.0 - m / m_sum);
     Undefined::check_finite(sum_of(units.iter().map(square)).sqrt() / m_sum)
+}
+
+/// The degrees of freedom of clusters that have these shares of the total: those of independent samples, or of clusters whose samples are
+/// all alike, whichever are fewer.
+pub(crate) fn degrees_of_clusters(shares: impl Iterator<Item = f64>) -> f64 {
+    let mut sizes: Vec<(f64, f64)> = shares.map(|share| (share, 1.0)).collect();
+    // One order for all inputs, so that rounding cannot depend on theirs.
+    sizes.sort_by(|a, b| a.0.total_cmp(&b.0));
+    fewer_degrees(&sizes)
+}
+
+fn fewer_degrees(sizes: &[(f64, f64)]) -> f64 {
+    satterthwaite(sizes).min(satterthwaite_of_clusters(sizes).max(FEWEST_DF))
 }
 
 /// Satterthwaite's degrees of freedom under working independence, from shares h of the total and how many units have each:

@@ -56,7 +56,7 @@ pub mod weighted;
 
 pub use caveat::StatisticCaveat;
 pub use confidence::{Confidence, Interval, Method, Side};
-pub use moments::{MomentParts, Moments};
+pub use moments::{MomentParts, Moments, find_scale};
 pub use seed::Seed;
 pub use sum::ExactSum;
 pub use threshold_test::Verdict;

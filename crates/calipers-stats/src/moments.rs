@@ -405,7 +405,8 @@ pub(crate) const OPEN_NEEDS: u64 = 10;
 const SCALES: [f64; 3] = [5.0, 10.0, 100.0];
 
 /// The end of the smallest scale that values between these ends fit: what was not seen is most likely on it too.
-fn find_scale([least, most]: [f64; 2]) -> Option<f64> {
+#[must_use]
+pub fn find_scale([least, most]: [f64; 2]) -> Option<f64> {
     SCALES.into_iter().find(|scale| least >= 0.0 && most <= *scale)
 }
 

@@ -87,7 +87,11 @@ fn clustered_differences_are_those_of_the_vectors() {
         same(&v, "mean_diff", &got["change"]["estimate"]);
         same(&v, "cr2_se", &got["paired"]["stderr"]);
         same(&v, "cr2_df", &got["paired"]["df"]);
-        same(&v, "cr2_p", &got["test"]["p"]);
+        same(&v, "cr2_p", &got["paired"]["p"]);
+        // With ten clusters or more, the test that decides also knows of changes that did not occur, and claims less.
+        if v["expected"]["n_clusters"].as_f64() >= Some(10.0) {
+            assert!(got["test"]["p"].as_f64() > got["paired"]["p"].as_f64(), "{}", v["name"]);
+        }
         same(&v, "n_clusters", &got["change"]["details"]["clusters"]);
     }
 }

@@ -271,8 +271,6 @@ pub enum TestMethod {
     PairedT,
     /// The same with the cluster-robust error CR2 and Satterthwaite's degrees of freedom.
     ClusterRobustT,
-    /// A permutation test that flips the signs of differences.
-    SignFlip,
     /// Gaffke's test of the mean of differences between −1 and 1, for margins.
     BoundedMean,
     /// Fieller's t of a ratio, corrected for skewness.

@@ -96,12 +96,6 @@ impl<'v> SumSide<'v> {
     fn influence(self, ratio: &PlainRatio, place: usize) -> f64 {
         ratio.influence(self.numerators[place], self.denominators.map_or(1.0, |all| all[place]))
     }
-
-    /// What each sample adds to the ratio.
-    fn shares(self) -> Vec<f64> {
-        let total = self.denominators.map_or(self.numerators.len() as f64, |all| all.iter().sum());
-        self.numerators.iter().map(|numerator| numerator / total).collect()
-    }
 }
 
 /// What each sample adds to the two sums whose ratio is the change.
@@ -459,18 +453,10 @@ impl MetricPair<'_> {
         });
         let moved = moves.map(|moved| snap_to_estimate(estimate + moved, estimate)).collect();
         let found = ChangeEstimate::with_estimate(scale, n as u64, "", sides, estimate);
-        let seed = self.question.context.seed;
         let terms = add_up(&terms_of_ratio(ours, theirs), clusters.as_deref(), |sum: &mut (f64, f64), (y, x)| {
             *sum = (sum.0 + y, sum.1 + x);
         });
-        let mut found = estimate_paired_ratio(found, moved, &terms, clusters.clone(), self.confidence(), seed);
-        if found.p.is_none() && n > 1 {
-            // All changed by one factor, which has no error; that all went the same way is still telling.
-            let [candidate, baseline] = [ours, theirs].map(SumSide::shares);
-            found.p =
-                PairedValues::new(candidate, baseline, clusters).sign_flip(seed).map(|p| (p, TestMethod::SignFlip));
-        }
-        found
+        estimate_paired_ratio(found, moved, &terms, clusters, self.confidence())
     }
 
     /// The difference of two corrected means. Each run is corrected by the labels of its own answers: a judge may favour one.

@@ -14,14 +14,16 @@ use calipers_stats::paired::{Difference, PairedDifferences, pair, paired_cluster
 use calipers_stats::power::{Test, mcnemar_detectable};
 use calipers_stats::skewed_mean::SkewedMean;
 use calipers_stats::skewed_ratio::SkewedRatio;
-use calipers_stats::{Confidence, Interval, Method, Moments, Seed, StatisticCaveat as Statistic, special};
+use calipers_stats::{
+    Confidence, Interval, Method, Moments, Quantity, Seed, StatisticCaveat as Statistic, find_scale, special,
+};
 use indexmap::IndexMap;
 use std::borrow::Cow;
 use std::cell::OnceCell;
 
 /// Up to so many pairs or clusters, all sign patterns are tried.
 const FEW_UNITS: u64 = 20;
-/// Below so many pairs or clusters, no interval holds for values without a limit if one run is more skewed than the other.
+/// Below so many pairs or clusters, no test holds for values without a limit if one run is more skewed than the other.
 const PAIRS_NEEDED: u64 = 10;
 /// If fewer clusters differ, and fewer than half of them do, t is too sure: of forty clusters of 1 to 20 samples, of which 2 % are
 /// lost, its 95 % interval covers 90 % of the time, and 63 % if the samples of a cluster are alike.
@@ -300,6 +302,47 @@ impl<'v> PairedValues<'v> {
         }
     }
 
+    /// The differences of each cluster, if samples are clustered.
+    fn cluster_sums(&self) -> Option<IndexMap<u32, Moments>> {
+        let mut sums: IndexMap<u32, Moments> = IndexMap::new();
+        for (&cluster, difference) in self.clusters.as_ref()?.iter().zip(self.differences()) {
+            sums.entry(cluster).or_default().add(difference);
+        }
+        Some(sums)
+    }
+
+    /// The least and the most by which a sample or cluster that did not occur may change: it loses all that samples had in the baseline,
+    /// or gains all that they lacked. Where scores fit no scale, it ends where one was seen, or changes by as much as the one that changed
+    /// most.
+    fn unseen_changes(&self) -> [f64; 2] {
+        let (candidate, baseline) = self.pairs().sides();
+        let had = baseline.mean().unwrap_or(0.0);
+        let [least, most] = ends_of([candidate, baseline]);
+        // Values around 10 are hardly on a scale up to 100.
+        let scale =
+            if self.is_unit() { Some(1.0) } else { find_scale([least, most]).filter(|scale| 2.0 * most >= *scale) };
+        if let Some(scale) = scale {
+            return [-had, scale - had];
+        }
+        let by_cluster = self.clusters.as_ref().map(|clusters| {
+            let mut means: IndexMap<u32, (Moments, Moments)> = IndexMap::new();
+            for (&cluster, (&a, &b)) in clusters.iter().zip(self.candidate.iter().zip(&*self.baseline)) {
+                let (ours, theirs) = means.entry(cluster).or_default();
+                ours.add(a);
+                theirs.add(b);
+            }
+            let mean = |moments: &Moments| moments.mean().unwrap_or(0.0);
+            let (ours, theirs): (Vec<f64>, Vec<f64>) = means.values().map(|(a, b)| (mean(a), mean(b))).unzip();
+            PairedValues::new(ours, theirs, None)
+        });
+        let pairs = by_cluster.as_ref().unwrap_or(self).pairs();
+        let (candidate, baseline) = pairs.sides();
+        let [least, most] = ends_of([candidate, baseline]);
+        let mean = pairs.mean_diff().unwrap_or(0.0);
+        let beyond = ends_of([pairs.differences()]).map(|end| (end - mean).abs()).into_iter().fold(0.0, f64::max);
+        [(least - had).min(mean - beyond), (most - had).max(mean + beyond)]
+    }
+
     /// True if samples are clustered and few clusters differ.
     fn has_rare_changes(&self) -> bool {
         let Some(clusters) = &self.clusters else { return false };
@@ -314,16 +357,9 @@ impl<'v> PairedValues<'v> {
     /// The differences as terms of a mean that no sample can move by more than 1: one per pair or, of pairs that go
     /// together, one per cluster.
     fn bounded_ratio(&self) -> Option<BoundedRatio> {
-        let differences = self.differences();
-        let terms: Vec<Term> = match &self.clusters {
-            None => differences.iter().map(|&difference| Term::new(difference, 1.0)).collect(),
-            Some(clusters) => {
-                let mut sums: IndexMap<u32, Moments> = IndexMap::new();
-                for (&cluster, &difference) in clusters.iter().zip(&differences) {
-                    sums.entry(cluster).or_default().add(difference);
-                }
-                sums.values().map(|sum| Term::new(sum.sum(), sum.count() as f64)).collect()
-            }
+        let terms: Vec<Term> = match self.cluster_sums() {
+            None => self.differences().iter().map(|&difference| Term::new(difference, 1.0)).collect(),
+            Some(sums) => sums.values().map(|sum| Term::new(sum.sum(), sum.count() as f64)).collect(),
         };
         let largest = terms.iter().map(|term| term.denominator).fold(0.0, f64::max);
         BoundedRatio::new(terms, Term::new(-largest, largest), Term::new(largest, largest)).ok()
@@ -372,10 +408,9 @@ impl<'v> PairedValues<'v> {
 ///
 /// Pairs of 0 and 1 without clusters are tested by McNemar's exact test, and their interval and their margins are those of the
 /// same test against other values. If a margin is to be kept (`has_margin`), so are all values between 0 and 1: t would claim too
-/// often that a loss is small. So are they if there are fewer than ten pairs, or if samples are clustered and few clusters differ, because an error that is estimated
-/// from a few clusters is too small if most others could have differed too. Everything else has t: corrected for
-/// skewness and, if no value is beyond 0 and 1, for changes that did not occur; or around the cluster-robust error (CR2, Satterthwaite).
-/// Other pairs that all changed by the same amount have no t, and are tested by flipping signs.
+/// often that a loss is small. So are they if there are fewer than ten pairs or clusters, or if samples are clustered and few clusters
+/// differ, because an error that is estimated from a few clusters is too small if most others could have differed too. Everything else
+/// has t, corrected for skewness and for changes that did not occur, and with fewer than ten pairs or clusters nothing.
 pub(super) fn estimate_mean_difference(
     values: &PairedValues<'_>,
     confidence: Confidence,
@@ -399,10 +434,19 @@ pub(super) fn estimate_mean_difference(
     }
     let mut found = estimate_spread(found, values, confidence, seed);
     let are_counts = values.clusters.is_none() && found.discordance.is_some();
-    if are_counts || values.is_unit() && (has_margin || values.has_rare_changes() || n < PAIRS_NEEDED) {
+    let is_bounded = has_margin || values.has_rare_changes() || values.units() < PAIRS_NEEDED;
+    if are_counts || values.is_unit() && is_bounded {
         decide_by_bounds(&mut found, values, confidence);
     }
     found
+}
+
+/// The least and the most of several lists of values.
+fn ends_of<const N: usize>(lists: [&Moments; N]) -> [f64; 2] {
+    let all = |end: fn(&Moments) -> Result<f64, calipers_stats::Undefined>| {
+        lists.into_iter().filter_map(move |list| end(list).ok())
+    };
+    [all(Moments::min).fold(f64::INFINITY, f64::min), all(Moments::max).fold(f64::NEG_INFINITY, f64::max)]
 }
 
 fn means(values: &PairedValues<'_>) -> Option<(f64, f64)> {
@@ -418,17 +462,42 @@ fn estimate_identical(mut found: ChangeEstimate, values: &PairedValues<'_>, conf
         // How many samples would have to change, for none to show here?
         found.interval = Some(ratio.interval(confidence));
         found.distribution = Some(SamplingDistribution::Bounded(ratio));
+    } else if values.units() >= PAIRS_NEEDED {
+        let same = found.p;
+        found = correct_for_skewness(found, values, confidence);
+        found.p = same;
     }
     found
 }
 
-/// t of the differences of pairs, by cluster where they have some.
+/// t of the differences of pairs, or of clusters of them, corrected for skewness and for changes that did not occur.
 fn estimate_spread(
-    mut found: ChangeEstimate,
+    found: ChangeEstimate,
     values: &PairedValues<'_>,
     confidence: Confidence,
     seed: Seed,
 ) -> ChangeEstimate {
+    let (mut found, error) = estimate_error(found, values, confidence);
+    if values.units() <= FEW_UNITS {
+        found.permutation_p = values.sign_flip(seed);
+    }
+    match error {
+        // Scores between 0 and 1 have a test for few pairs.
+        _ if values.units() >= PAIRS_NEEDED || values.is_unit() => correct_for_skewness(found, values, confidence),
+        Ok(()) => refuse_few(found, values.units()),
+        Err(why) => {
+            found.why = Some(Incomparable::Statistic(why));
+            found
+        }
+    }
+}
+
+/// The estimate with its standard error, by cluster where pairs have some, and why there is none.
+fn estimate_error(
+    mut found: ChangeEstimate,
+    values: &PairedValues<'_>,
+    confidence: Confidence,
+) -> (ChangeEstimate, Result<(), calipers_stats::Undefined>) {
     let difference = match &values.clusters {
         None => values.pairs().difference(),
         Some(clusters) => match paired_clustered(&values.candidate, &values.baseline, clusters) {
@@ -440,51 +509,53 @@ fn estimate_spread(
             }
         },
     };
-    if values.units() <= FEW_UNITS {
-        found.permutation_p = values.sign_flip(seed);
-    }
     match difference {
-        Ok(difference) if difference.stderr > 0.0 => {
-            let found = found.with_t(difference, confidence);
-            if values.clusters.is_none() { correct_for_skewness(found, values, confidence) } else { found }
-        }
+        Ok(difference) if difference.stderr > 0.0 => (found.with_t(difference, confidence), Ok(())),
         Ok(_) => {
             found.caveats.push(Statistic::NoSpread { n: found.n }.into());
-            // A change that all of these samples have in common is one that others may not have.
-            if values.is_unit() && values.clusters.is_none() {
-                return correct_for_skewness(found, values, confidence);
-            }
-            found.p = values.sign_flip(seed).map(|p| (p, TestMethod::SignFlip));
-            found
+            (found, Ok(()))
         }
-        Err(why) => {
-            found.why = Some(Incomparable::Statistic(why));
-            found
-        }
+        Err(why) => (found, Err(why)),
     }
 }
 
-/// The p-value, the interval and every margin by t that is corrected for skewness, and for scores in [0, 1] for changes that did not occur.
+/// Neither interval nor test, since with so few pairs or clusters none would hold for values without a limit.
+fn refuse_few(mut found: ChangeEstimate, have: u64) -> ChangeEstimate {
+    (found.interval, found.distribution, found.p) = (None, None, None);
+    let too_few = Caveat::from(Statistic::SmallSample { n: have, need: PAIRS_NEEDED });
+    if !found.caveats.contains(&too_few) {
+        found.caveats.push(too_few);
+    }
+    let what = if found.n == have { Quantity::Pairs } else { Quantity::Clusters };
+    let why = calipers_stats::Undefined::TooFew { what, need: PAIRS_NEEDED, have };
+    found.why = Some(Incomparable::Statistic(why));
+    found
+}
+
+/// The p-value, the interval and every margin by t that is corrected for skewness and for changes that did not occur.
 fn correct_for_skewness(
     mut found: ChangeEstimate,
     values: &PairedValues<'_>,
     confidence: Confidence,
 ) -> ChangeEstimate {
-    let differences = values.differences();
-    // A sample that did not occur may lose all that samples had in the baseline, or gain all that they lacked.
-    let had = values.pairs().sides().1.mean().ok().filter(|_| values.is_unit());
-    let mean = match had {
-        Some(had) => SkewedMean::within(&differences, [-had, 1.0 - had]),
-        None => SkewedMean::new(&differences),
+    let (mean, method) = match values.cluster_sums() {
+        None => (SkewedMean::within(&values.differences(), values.unseen_changes()), TestMethod::PairedT),
+        Some(sums) => {
+            let sums: Vec<(f64, f64)> = sums.values().map(|sum| (sum.sum(), sum.count() as f64)).collect();
+            (SkewedMean::of_clusters(&sums, values.unseen_changes()), TestMethod::ClusterRobustT)
+        }
     };
-    let Ok(mean) = mean else { return found };
+    let mean = match mean {
+        Ok(mean) => mean,
+        Err(why) => {
+            (found.interval, found.distribution, found.p) = (None, None, None);
+            found.why = Some(Incomparable::Statistic(why));
+            return found;
+        }
+    };
     found.interval = Some(mean.interval(confidence)).filter(|interval| interval.lower.is_some());
-    if !values.is_unit() && found.n < PAIRS_NEEDED {
-        found.interval = None;
-        found.caveats.push(Statistic::SmallSample { n: found.n, need: PAIRS_NEEDED }.into());
-    }
     let distribution = SamplingDistribution::SkewedMean(mean);
-    found.p = distribution.p().map(|p| (p, TestMethod::PairedT));
+    found.p = distribution.p().map(|p| (p, method));
     found.distribution = Some(distribution);
     found
 }
@@ -511,7 +582,6 @@ pub(super) fn estimate_paired_ratio(
     units: &[(f64, f64)],
     clusters: Option<Vec<u32>>,
     confidence: Confidence,
-    seed: Seed,
 ) -> ChangeEstimate {
     if found.n < 2 {
         found.why = Some(Incomparable::OnePair);
@@ -519,30 +589,26 @@ pub(super) fn estimate_paired_ratio(
     }
     let nothing = vec![0.0; moved.len()];
     let values = PairedValues::new(moved, nothing, clusters);
-    if values.pairs().is_identical() {
+    let is_identical = values.pairs().is_identical();
+    if is_identical {
         found.p = Some((1.0, TestMethod::NoDifference));
         found.caveats.push(Statistic::NoSpread { n: found.n }.into());
-        return found;
+    } else {
+        // The error that is shown; the test, the margins and the interval are Fieller's.
+        (found, _) = estimate_error(found, &values, confidence);
+        (found.interval, found.distribution, found.p) = (None, None, None);
     }
-    let mut found = estimate_spread(found, &values, confidence, seed);
-    // Influences are no pairs whose signs could be flipped.
-    found.permutation_p = None;
-    (found.interval, found.distribution, found.p) = (None, None, None);
+    if (units.len() as u64) < PAIRS_NEEDED {
+        return if is_identical { found } else { refuse_few(found, units.len() as u64) };
+    }
     let (y, x): (Vec<f64>, Vec<f64>) = units.iter().copied().unzip();
     match SkewedRatio::new(&y, &x) {
         Ok(ratio) => {
-            let have = units.len() as u64;
-            let too_few = Caveat::from(Statistic::SmallSample { n: have, need: PAIRS_NEEDED });
-            if have < PAIRS_NEEDED && !found.caveats.contains(&too_few) {
-                found.caveats.push(too_few);
-            } else if have >= PAIRS_NEEDED {
-                found.interval = Some(ratio.log_interval(confidence));
-            }
+            found.interval = Some(ratio.log_interval(confidence));
             let distribution = SamplingDistribution::SkewedRatio(Box::new(ratio));
-            found.p = distribution.p().map(|p| (p, TestMethod::FiellerT));
+            found.p = found.p.or_else(|| distribution.p().map(|p| (p, TestMethod::FiellerT)));
             found.distribution = Some(distribution);
         }
-        Err(calipers_stats::Undefined::NoSpread { .. }) => found.why = Some(Incomparable::NoSpread),
         Err(why) => found.why = Some(Incomparable::Statistic(why)),
     }
     found
@@ -626,9 +692,10 @@ mod tests {
         let replicates = SamplingDistribution::Replicates(vec![-1.0, 0.0, 1.0, 2.0]);
         check(&replicates, 1.5, 2.0 / 5.0, 4.0 / 5.0);
         check(&replicates, 0.0, 4.0 / 5.0, 3.0 / 5.0);
-        // Symmetric values against constant ones: t = 2 √(1/3) with 2 degrees of freedom; R 4.3, pt(-1.154701, 2) = 0.1837722.
-        let ratio = SkewedRatio::new(&[3.0, 5.0, 4.0], &[4.0 - 2.0 / 3.0f64.sqrt(); 3]).unwrap();
-        check(&SamplingDistribution::SkewedRatio(Box::new(ratio)), 0.0, 1.0 - 0.183_772_2, 0.183_772_2);
+        // Symmetric values against constant ones: 2 √(78/80) with 79 degrees of freedom has a tail of 0.02588990, by Simpson's rule.
+        let values = [1.0, 7.0, 4.0, 4.0, 7.5, 0.5, 4.0, 4.0].repeat(10);
+        let ratio = SkewedRatio::new(&values, &[4.0 - 2.0 * (425.0f64 / 79.0 / 80.0).sqrt(); 80]).unwrap();
+        check(&SamplingDistribution::SkewedRatio(Box::new(ratio)), 0.0, 1.0, 0.025_889_9);
         let identical = SamplingDistribution::Bounded(BoundedRatio::mean(&[0.0; 59], -1.0, 1.0).unwrap());
         check(&identical, 0.06, 0.94f64.powi(59), 1.0);
         check(&identical, -0.06, 1.0, 0.94f64.powi(59));
@@ -653,17 +720,22 @@ mod tests {
     }
 
     #[test]
-    fn counts_decide_for_passes_and_a_sign_flip_where_all_changed_alike() {
+    fn counts_decide_for_passes_and_few_values_without_a_limit_decide_nothing() {
         let estimate = |candidate: &[f64], baseline: &[f64]| {
             let values = PairedValues::new(candidate, baseline, None);
             estimate_mean_difference(&values, Confidence::two_sided(0.95).unwrap(), Seed(1), false)
         };
         type Case<'v> = (&'v [f64], &'v [f64], Option<TestMethod>, Option<Incomparable>);
+        let too_few = Incomparable::Statistic(calipers_stats::Undefined::TooFew {
+            what: Quantity::Pairs,
+            need: PAIRS_NEEDED,
+            have: 3,
+        });
         let cases: [Case<'_>; 7] = [
             (&[1.0, 0.0, 1.0], &[0.0, 0.0, 1.0], Some(TestMethod::McNemarExact), None),
             (&[0.1, 0.5, 0.9], &[0.2, 0.2, 0.4], Some(TestMethod::BoundedMean), None),
-            (&[1.1, 0.5, 0.9], &[0.2, 0.2, 0.4], Some(TestMethod::PairedT), None),
-            (&[1.5, 1.75, 2.0], &[1.25, 1.5, 1.75], Some(TestMethod::SignFlip), None),
+            (&[1.1, 0.5, 0.9], &[0.2, 0.2, 0.4], None, Some(too_few.clone())),
+            (&[1.5, 1.75, 2.0], &[1.25, 1.5, 1.75], None, Some(too_few)),
             (&[0.5, 0.75], &[0.5, 0.75], Some(TestMethod::NoDifference), None),
             (&[1.0], &[0.0], None, Some(Incomparable::OnePair)),
             (&[], &[], None, Some(Incomparable::NoSharedValue { runs: 2 })),

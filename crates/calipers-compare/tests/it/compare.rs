@@ -9,7 +9,7 @@ use calipers_core::stats::multiplicity::{Correction, adjust};
 use calipers_core::stats::paired::pair;
 use calipers_core::stats::skewed_ratio::SkewedRatio;
 use calipers_core::stats::two_sample::welch;
-use calipers_core::stats::{Moments, StatisticCaveat};
+use calipers_core::stats::{Method, Moments, StatisticCaveat};
 use calipers_core::{
     Caveat, Confidence, Context, Error, Incomparable, Labels, Metric, PassRule, Registry, Samples, Seed, Shortcoming,
     Verdict, accuracy, ci, cost, f1, grouped, latency_p50, mcc, mean, mean_of, mean_score, pass_rate, precision,
@@ -156,9 +156,20 @@ fn clustered_differences_are_those_of_the_vectors() {
         same(&v, "mean_diff", got.change.value.clone().ok());
         same(&v, "cr2_se", Some(found.stderr));
         same(&v, "cr2_df", Some(found.df));
-        same(&v, "cr2_p", got.test.map(|test| test.p));
-        let interval = got.change.interval.unwrap();
-        assert_eq!(interval, found.interval(interval.confidence).unwrap());
+        same(&v, "cr2_p", found.p_two_sided().ok());
+        // With ten clusters or more, the interval also knows of changes that did not occur, and claims less. Fewer have Gaffke's.
+        match got.change.interval {
+            Some(interval) if interval.method == Method::SkewedT => {
+                let by_error = found.interval(interval.confidence).unwrap();
+                assert!(
+                    interval.lower < by_error.lower && by_error.upper < interval.upper,
+                    "{interval:?} {by_error:?}"
+                );
+                assert!(got.test.unwrap().p > found.p_two_sided().unwrap());
+            }
+            Some(interval) => assert_eq!(interval.method, Method::Gaffke),
+            None => assert!(v["expected"]["n_clusters"].as_f64() < Some(10.0)),
+        }
         let clusters = got.change.details.iter().find(|(name, _)| *name == "clusters").unwrap().1;
         same(&v, "n_clusters", Some(clusters));
     }
@@ -369,8 +380,8 @@ fn what_is_spent_is_compared_as_a_ratio() {
         // Shares of all cost: 3/8 − 1/4 and 5/8 − 3/4, so that the error of ln 2 is 1/4.
         let found = got.paired.unwrap();
         assert!((found.stderr - 0.25).abs() < 1e-12 && found.df == 1.0, "{found:?}");
-        // Two pairs have no interval, and say how many would.
-        assert!(got.change.interval.is_none());
+        // Two pairs have no interval and no verdict, and say how many would.
+        assert_eq!((got.change.interval, got.test, got.verdict), (None, None, ChangeVerdict::Unknown));
         assert_eq!(got.change.caveats, [Caveat::from(StatisticCaveat::SmallSample { n: 2, need: 10 })]);
     }
     let (dear, cheap) =
@@ -380,15 +391,19 @@ fn what_is_spent_is_compared_as_a_ratio() {
     let (interval, wanted) = (got.change.interval.unwrap(), want.interval(Confidence::two_sided(0.95).unwrap()));
     assert!((interval.upper.unwrap() / wanted.upper.unwrap() - 1.0).abs() < 1e-12 && interval.method == wanted.method);
     assert!((got.test.unwrap().p - 2.0 * want.p_above(1.0)).abs() < 1e-12);
-    let all: Vec<f64> = (1..=40).map(f64::from).collect();
+    let all: Vec<f64> = (1..=60).map(f64::from).collect();
     let dearer: Vec<f64> = all.iter().map(|x| 1.3 * x).collect();
     for metric in [cost(), mean_of("cost_usd")] {
         let got = Ask::of(metric).first(&spent("cost_usd", &dearer), &spent("cost_usd", &all));
-        // Dearer by 30 % throughout: no spread but rounding, and so no interval, but all went the same way.
-        assert_eq!((got.verdict, got.test.unwrap().method), (ChangeVerdict::Regressed, TestMethod::SignFlip));
-        assert!(got.change.interval.is_none());
+        // Dearer by 30 % throughout: no spread but rounding. One in seventeen may have changed otherwise and not be among these sixty.
+        assert_eq!((got.verdict, got.test.unwrap().method), (ChangeVerdict::Regressed, TestMethod::FiellerT));
+        let interval = got.change.interval.unwrap();
+        assert!(
+            interval.contains(1.3) && interval.lower.unwrap() > 1.0 && interval.upper.unwrap() < 1.7,
+            "{interval:?}"
+        );
     }
-    let free = Ask::of(cost()).first(&spent("cost_usd", &all), &spent("cost_usd", &[0.0; 40]));
+    let free = Ask::of(cost()).first(&spent("cost_usd", &all), &spent("cost_usd", &[0.0; 60]));
     assert_eq!(free.verdict, ChangeVerdict::Unknown);
     assert_eq!(free.why, Some(Incomparable::NotPositive));
     assert!(free.change.value.is_err());
@@ -762,7 +777,7 @@ fn a_gain_of_few_samples_does_not_rule_out_a_loss_that_did_not_occur() {
 fn less_is_better_of_what_is_spent_and_a_margin_is_a_factor() {
     let run = |factor: f64, seed: u64| {
         let mut draws = Draws(seed);
-        spent("cost_usd", &(1..=60).map(|i| f64::from(i) * factor * (0.95 + 0.1 * draws.unit())).collect::<Vec<_>>())
+        spent("cost_usd", &(1..=300).map(|i| f64::from(i) * factor * (0.95 + 0.1 * draws.unit())).collect::<Vec<_>>())
     };
     let against = |factor: f64, margin: f64| {
         let ask = Ask { margin: Some(margin), ..Ask::of(cost()) };

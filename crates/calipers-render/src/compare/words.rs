@@ -191,7 +191,6 @@ pub(crate) fn test_method(method: TestMethod) -> &'static str {
         TestMethod::McNemarExact => "McNemar's exact test",
         TestMethod::PairedT => "paired t test",
         TestMethod::ClusterRobustT => "cluster-robust t test (CR2, Satterthwaite)",
-        TestMethod::SignFlip => "sign-flip permutation test",
         TestMethod::BoundedMean => "Gaffke's test of differences within their bounds",
         TestMethod::PairedBootstrap => "paired bootstrap",
         TestMethod::FiellerT => "Fieller's t test, corrected for skewness",
