@@ -397,7 +397,8 @@ pub(super) fn estimate_mean_difference(
     if pairs.is_identical() {
         return estimate_identical(found, values, confidence);
     }
-    let mut found = estimate_spread(found, values, confidence, seed);
+    let mut found =
+        estimate_spread(found, values, confidence, seed, |found| correct_for_skewness(found, values, confidence));
     let are_counts = values.clusters.is_none() && found.discordance.is_some();
     if are_counts || values.is_unit() && (has_margin || values.has_rare_changes() || n < PAIRS_NEEDED) {
         decide_by_bounds(&mut found, values, confidence);
@@ -422,12 +423,13 @@ fn estimate_identical(mut found: ChangeEstimate, values: &PairedValues<'_>, conf
     found
 }
 
-/// t of the differences of pairs, by cluster where they have some.
+/// t of the differences of pairs, by cluster where they have some, and corrected otherwise.
 fn estimate_spread(
     mut found: ChangeEstimate,
     values: &PairedValues<'_>,
     confidence: Confidence,
     seed: Seed,
+    correct: impl Fn(ChangeEstimate) -> ChangeEstimate,
 ) -> ChangeEstimate {
     let difference = match &values.clusters {
         None => values.pairs().difference(),
@@ -446,13 +448,13 @@ fn estimate_spread(
     match difference {
         Ok(difference) if difference.stderr > 0.0 => {
             let found = found.with_t(difference, confidence);
-            if values.clusters.is_none() { correct_for_skewness(found, values, confidence) } else { found }
+            if values.clusters.is_none() { correct(found) } else { found }
         }
         Ok(_) => {
             found.caveats.push(Statistic::NoSpread { n: found.n }.into());
             // A change that all of these samples have in common is one that others may not have.
             if values.is_unit() && values.clusters.is_none() {
-                return correct_for_skewness(found, values, confidence);
+                return correct(found);
             }
             found.p = values.sign_flip(seed).map(|p| (p, TestMethod::SignFlip));
             found
@@ -470,14 +472,12 @@ fn correct_for_skewness(
     values: &PairedValues<'_>,
     confidence: Confidence,
 ) -> ChangeEstimate {
-    let differences = values.differences();
     // A sample that did not occur may lose all that samples had in the baseline, or gain all that they lacked.
     let had = values.pairs().sides().1.mean().ok().filter(|_| values.is_unit());
-    let mean = match had {
-        Some(had) => SkewedMean::within(&differences, [-had, 1.0 - had]),
-        None => SkewedMean::new(&differences),
+    let (unseen, moments) = (had.map(|had| [-had, 1.0 - had]), values.pairs().differences());
+    let Ok(mean) = SkewedMean::of_differences(&values.candidate, &values.baseline, moments, unseen) else {
+        return found;
     };
-    let Ok(mean) = mean else { return found };
     found.interval = Some(mean.interval(confidence)).filter(|interval| interval.lower.is_some());
     if !values.is_unit() && found.n < PAIRS_NEEDED {
         found.interval = None;
@@ -501,14 +501,14 @@ fn decide_by_bounds(found: &mut ChangeEstimate, values: &PairedValues<'_>, confi
     found.distribution = Some(distribution);
 }
 
-/// A ratio of two sums, of which each unit adds one term to both.
+/// A ratio of two sums, of which each unit adds one term to both, those of `y` and of `x`.
 ///
 /// `moved` holds, on the scale of logarithms, the estimate plus n times each sample's influence: its mean is the estimate, and its
 /// error the one that is reported. The test, the margins and the interval are Fieller's.
 pub(super) fn estimate_paired_ratio(
     mut found: ChangeEstimate,
     moved: Vec<f64>,
-    units: &[(f64, f64)],
+    (y, x): (&[f64], &[f64]),
     clusters: Option<Vec<u32>>,
     confidence: Confidence,
     seed: Seed,
@@ -524,14 +524,18 @@ pub(super) fn estimate_paired_ratio(
         found.caveats.push(Statistic::NoSpread { n: found.n }.into());
         return found;
     }
-    let mut found = estimate_spread(found, &values, confidence, seed);
+    // Of the correction only its caveat is kept, which is about few pairs.
+    let correct = |found: ChangeEstimate| match found.n < PAIRS_NEEDED {
+        true => correct_for_skewness(found, &values, confidence),
+        false => found,
+    };
+    let mut found = estimate_spread(found, &values, confidence, seed, correct);
     // Influences are no pairs whose signs could be flipped.
     found.permutation_p = None;
     (found.interval, found.distribution, found.p) = (None, None, None);
-    let (y, x): (Vec<f64>, Vec<f64>) = units.iter().copied().unzip();
-    match SkewedRatio::new(&y, &x) {
+    match SkewedRatio::new(y, x) {
         Ok(ratio) => {
-            let have = units.len() as u64;
+            let have = y.len() as u64;
             let too_few = Caveat::from(Statistic::SmallSample { n: have, need: PAIRS_NEEDED });
             if have < PAIRS_NEEDED && !found.caveats.contains(&too_few) {
                 found.caveats.push(too_few);
