@@ -14,7 +14,7 @@ const DIGITS: u32 = 62;
 const SUM_BITS: u32 = 96;
 const ONE: i128 = 1 << SUM_BITS;
 /// As many numbers can be added: their count has 31 bits, and their sum fewer than a cell has for it.
-const ROOM: usize = 1 << 31;
+const ROOM: usize = (1 << 31) - 1;
 
 /// Sums by place.
 #[derive(Clone, Debug)]

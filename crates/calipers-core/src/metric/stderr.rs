@@ -257,7 +257,7 @@ impl Clusters {
         if let Some((codes, labels)) = clusters.filter(|(codes, labels)| self.takes_codes(labels, codes.len())) {
             // Distinct codes have distinct names, so that none has to be looked up.
             self.coded_by = labels.lineage().keep();
-            self.names.extend(labels.dictionary()[self.names.len()..].iter().cloned());
+            self.names.extend(labels.dictionary().iter().skip(self.names.len()).cloned());
             self.all.merge(&points.moments(context)?);
             self.sums.extend(&codes, &points.floats(context)?).expect(one_each);
             return Ok(());

@@ -783,7 +783,9 @@ mod tests {
     #[test]
     fn a_row_group_with_more_values_than_rows_is_refused() {
         let mut samples = Samples::new();
-        (0..60).for_each(|i| drop(samples.push(format!("q{i}")).score("judge", i as f64 / 64.0)));
+        for i in 0..60 {
+            samples.push(format!("q{i}")).score("judge", f64::from(i) / 64.0);
+        }
         let whole = table("rows", samples).read_all().unwrap();
         // As the metadata store a whole number: twice as large.
         let [all, fewer] = [2 * 60, 2 * 20];
