@@ -15,11 +15,13 @@
 //!
 //! Cost: one cache line of 32 bytes per value, a pass over the clusters at the end.
 
+use crate::fixed_sums::FixedSums;
 use crate::proportion::{Proportion, wilson_bounds};
-use crate::sum::{ExactSum, Halves, Wide, sum_of};
+use crate::sum::{ExactSum, Wide, sum_of};
 use crate::{
     AllowedRange, Confidence, Interval, Method, Moments, Quantity, StatisticCaveat, Undefined, mean::around, special,
 };
+use std::borrow::Cow;
 
 /// Below this, t with C − 1 degrees of freedom undercovers unless the clusters are balanced.
 const FEW_CLUSTERS: u64 = 20;
@@ -105,14 +107,14 @@ impl SizeTable {
 #[derive(Clone, Debug, Default)]
 pub struct ClusterSums {
     entries: Vec<ClusterEntry>,
-    /// How all values so far were cut, while plain additions of their halves are exact.
-    halves: Option<Halves>,
+    /// All that was seen, in place of entries, while all values have few digits.
+    fixed: Option<FixedSums>,
 }
 
 impl ClusterSums {
     /// Folds in one value.
     pub fn add(&mut self, cluster: u32, x: f64) {
-        self.halves = None;
+        self.settle();
         self.grow_to(cluster);
         self.entries[cluster as usize].add(x);
     }
@@ -125,28 +127,35 @@ impl ClusterSums {
         if clusters.is_empty() {
             return Ok(());
         }
-        if self.entries.is_empty() {
-            self.halves = Halves::of(values);
+        if self.entries.is_empty() && self.fixed.is_none() {
+            self.fixed = FixedSums::for_values(values);
         }
-        self.halves = self.halves.take().and_then(|halves| halves.also_of(values));
+        if let Some(fixed) = self.fixed.as_mut().filter(|fixed| fixed.fit(values)) {
+            fixed.extend(clusters, values);
+            return Ok(());
+        }
+        self.settle();
         self.grow_to(clusters.iter().fold(0, |largest, &cluster| largest.max(cluster)));
         let entries = &mut self.entries[..];
-        match &self.halves {
-            // Values of one cluster often follow each other, and then each addition waits for the one before: these are short.
-            Some(halves) => {
-                for (&cluster, &x) in clusters.iter().zip(values) {
-                    let entry = &mut entries[cluster as usize];
-                    entry.sum.add_halves(x, halves);
-                    entry.count += 1;
-                }
-            }
-            None => {
-                for (&cluster, &x) in clusters.iter().zip(values) {
-                    entries[cluster as usize].add(x);
-                }
-            }
+        for (&cluster, &x) in clusters.iter().zip(values) {
+            entries[cluster as usize].add(x);
         }
         Ok(())
+    }
+
+    /// All that was seen, as entries.
+    fn all(&self) -> Cow<'_, [ClusterEntry]> {
+        match &self.fixed {
+            Some(fixed) => fixed.iter().map(|(sum, count)| ClusterEntry { sum, count }).collect(),
+            None => Cow::Borrowed(&self.entries),
+        }
+    }
+
+    /// Has the entries hold all that was seen.
+    fn settle(&mut self) {
+        if let Cow::Owned(entries) = self.all() {
+            (self.entries, self.fixed) = (entries, None);
+        }
     }
 
     /// Folds in all that another has seen, whose cluster `c` is our `map[c]`.
@@ -165,11 +174,12 @@ impl ClusterSums {
     /// # Ok::<(), calipers_stats::Undefined>(())
     /// ```
     pub fn merge(&mut self, other: &Self, map: &[u32]) -> Result<(), Undefined> {
-        if map.len() < other.entries.len() {
-            return Undefined::check_lengths(Quantity::ClustersAndMap, other.entries.len(), map.len());
+        let others = other.all();
+        if map.len() < others.len() {
+            return Undefined::check_lengths(Quantity::ClustersAndMap, others.len(), map.len());
         }
-        self.halves = None;
-        let occupied = || other.entries.iter().zip(map).filter(|(theirs, _)| theirs.count > 0);
+        self.settle();
+        let occupied = || others.iter().zip(map).filter(|(theirs, _)| theirs.count > 0);
         let Some(largest) = occupied().map(|(_, &cluster)| cluster).max() else { return Ok(()) };
         self.grow_to(largest);
         for (theirs, &cluster) in occupied() {
@@ -185,8 +195,14 @@ impl ClusterSums {
     }
 
     /// The sum and the number of values of each code, in order.
-    pub fn entries(&self) -> impl ExactSizeIterator<Item = (&ExactSum, u64)> {
-        self.entries.iter().map(|entry| (&entry.sum, entry.count))
+    pub fn entries(&self) -> impl ExactSizeIterator<Item = (ExactSum, u64)> {
+        self.all().into_owned().into_iter().map(|entry| (entry.sum, entry.count))
+    }
+
+    /// True if nothing was folded in.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty() && self.fixed.as_ref().is_none_or(|fixed| fixed.len() == 0)
     }
 
     /// The sums whose entries these are.
@@ -196,13 +212,13 @@ impl ClusterSums {
     ///
     /// let mut sums = ClusterSums::default();
     /// sums.extend(&[0, 2], &[1.0, 0.5])?;
-    /// let copy = ClusterSums::from_entries(sums.entries().map(|(sum, count)| (sum.clone(), count)));
+    /// let copy = ClusterSums::from_entries(sums.entries());
     /// assert_eq!((copy.clusters(), copy.entries().len()), (2, 3));
     /// # Ok::<(), calipers_stats::Undefined>(())
     /// ```
     pub fn from_entries(entries: impl IntoIterator<Item = (ExactSum, u64)>) -> Self {
         let entries = entries.into_iter().map(|(sum, count)| ClusterEntry { sum, count }).collect();
-        Self { entries, halves: None }
+        Self { entries, fixed: None }
     }
 
     fn grow_to(&mut self, cluster: u32) {
@@ -212,21 +228,16 @@ impl ClusterSums {
         }
     }
 
-    /// The clusters that have values.
-    fn iter_occupied(&self) -> impl Iterator<Item = &ClusterEntry> {
-        self.entries.iter().filter(|entry| entry.count > 0)
-    }
-
     /// The number of clusters that have values.
     #[must_use]
     pub fn clusters(&self) -> u64 {
-        self.iter_occupied().count() as u64
+        occupied(&self.all()).count() as u64
     }
 
     /// The number of values.
     #[must_use]
     pub fn count(&self) -> u64 {
-        self.entries.iter().map(|entry| entry.count).sum()
+        self.all().iter().map(|entry| entry.count).sum()
     }
 
     /// The sum and the count of each cluster that has values, by code.
@@ -238,7 +249,8 @@ impl ClusterSums {
     /// # Ok::<(), calipers_stats::Undefined>(())
     /// ```
     pub fn totals(&self) -> impl Iterator<Item = (f64, u64)> {
-        self.iter_occupied().map(|entry| (entry.sum.value(), entry.count))
+        let all = self.all().into_owned().into_iter();
+        all.filter(|entry| entry.count > 0).map(|entry| (entry.sum.value(), entry.count))
     }
 
     /// The mean with its cluster-robust errors; `all` are the moments of the same values.
@@ -246,7 +258,8 @@ impl ClusterSums {
     /// Undefined without values, with one cluster, with values that are infinite or not numbers, and when
     /// `all` has seen another number of values.
     pub fn estimate(&self, all: &Moments) -> Result<ClusterEstimate, Undefined> {
-        let sizes = self.sizes();
+        let entries = &*self.all();
+        let sizes = sizes(entries);
         let (n, clusters) = sizes.iter().fold((0, 0), |(n, all), (size, alike)| (n + size * alike, all + alike));
         Undefined::check_lengths(Quantity::ClusteredValuesAndMoments, n as usize, all.count() as usize)?;
         match clusters {
@@ -257,7 +270,7 @@ impl ClusterSums {
         let mean = all.mean()?;
         let naive = all.stderr()?;
         let largest = sizes.last().map_or(0, |&(size, _)| size);
-        let [cr0, cr1, cr2, cr3] = self.errors(all, clusters, largest, naive)?;
+        let [cr0, cr1, cr2, cr3] = errors(entries, all, clusters, largest, naive)?;
         Ok(ClusterEstimate {
             n,
             clusters,
@@ -278,54 +291,65 @@ impl ClusterSums {
             largest_share: largest as f64 / n as f64,
         })
     }
+}
 
-    /// CR0 to CR3.
-    fn errors(&self, all: &Moments, clusters: u64, largest: u64, naive: f64) -> Result<[f64; 4], Undefined> {
-        if naive == 0.0 {
-            return Ok([0.0; 4]);
-        }
-        let n = all.count() as f64;
-        let sizes = SizeTable::new(all, largest);
-        let mut sums: [ExactSum; 3] = Default::default();
-        // Blocks of squares are added up by vector instructions.
-        let mut blocks: [Vec<f64>; 3] = Default::default();
-        let mut entries = self.iter_occupied().peekable();
-        while entries.peek().is_some() {
-            blocks.iter_mut().for_each(Vec::clear);
-            for entry in entries.by_ref().take(SQUARES_BLOCK) {
-                let OfSize { expected, leverage } = sizes.get(entry.count);
-                // S_g = Σ(x − x̄), in twice the precision of a double: the sum and m·x̄ nearly cancel far from zero.
-                let residual = entry.sum.wide().minus(expected).value();
-                let square = residual * residual;
-                blocks[0].push(square);
-                blocks[1].push(square * leverage);
-                blocks[2].push(square * leverage * leverage);
-            }
-            sums.iter_mut().zip(&blocks).for_each(|(sum, block)| sum.extend(block));
-        }
-        let [cr0, cr2, cr3] = sums.map(|sum| sum.value().sqrt() / n);
-        let cr1 = cr0 * (clusters as f64 / (clusters - 1) as f64).sqrt();
-        if cr1 <= ROUNDING * naive {
-            return Ok([0.0; 4]);
-        }
-        Ok([cr0, cr1, Undefined::check_finite(cr2)?, Undefined::check_finite(cr3)?])
-    }
+/// The clusters that have values.
+fn occupied(entries: &[ClusterEntry]) -> impl Iterator<Item = &ClusterEntry> {
+    entries.iter().filter(|entry| entry.count > 0)
+}
 
-    /// The sizes of clusters, smallest first, each with the number of clusters that have it.
-    fn sizes(&self) -> Vec<(u64, u64)> {
-        let mut alike = vec![0_u64; SIZES_KNOWN as usize + 1];
-        let mut large = Vec::new();
-        for entry in &self.entries {
-            match alike.get_mut(entry.count as usize) {
-                Some(times) => *times += 1,
-                None => large.push(entry.count),
-            }
-        }
-        // Most clusters are small: counting them is sorting them.
-        large.sort_unstable();
-        let large = large.chunk_by(|x, y| x == y).map(|run| (run[0], run.len() as u64));
-        (0..).zip(alike).chain(large).filter(|&(size, times)| size > 0 && times > 0).collect()
+/// CR0 to CR3.
+fn errors(
+    entries: &[ClusterEntry],
+    all: &Moments,
+    clusters: u64,
+    largest: u64,
+    naive: f64,
+) -> Result<[f64; 4], Undefined> {
+    if naive == 0.0 {
+        return Ok([0.0; 4]);
     }
+    let n = all.count() as f64;
+    let sizes = SizeTable::new(all, largest);
+    let mut sums: [ExactSum; 3] = Default::default();
+    // Blocks of squares are added up by vector instructions.
+    let mut blocks: [Vec<f64>; 3] = Default::default();
+    let mut entries = occupied(entries).peekable();
+    while entries.peek().is_some() {
+        blocks.iter_mut().for_each(Vec::clear);
+        for entry in entries.by_ref().take(SQUARES_BLOCK) {
+            let OfSize { expected, leverage } = sizes.get(entry.count);
+            // S_g = Σ(x − x̄), in twice the precision of a double: the sum and m·x̄ nearly cancel far from zero.
+            let residual = entry.sum.wide().minus(expected).value();
+            let square = residual * residual;
+            blocks[0].push(square);
+            blocks[1].push(square * leverage);
+            blocks[2].push(square * leverage * leverage);
+        }
+        sums.iter_mut().zip(&blocks).for_each(|(sum, block)| sum.extend(block));
+    }
+    let [cr0, cr2, cr3] = sums.map(|sum| sum.value().sqrt() / n);
+    let cr1 = cr0 * (clusters as f64 / (clusters - 1) as f64).sqrt();
+    if cr1 <= ROUNDING * naive {
+        return Ok([0.0; 4]);
+    }
+    Ok([cr0, cr1, Undefined::check_finite(cr2)?, Undefined::check_finite(cr3)?])
+}
+
+/// The sizes of clusters, smallest first, each with the number of clusters that have it.
+fn sizes(entries: &[ClusterEntry]) -> Vec<(u64, u64)> {
+    let mut alike = vec![0_u64; SIZES_KNOWN as usize + 1];
+    let mut large = Vec::new();
+    for entry in entries {
+        match alike.get_mut(entry.count as usize) {
+            Some(times) => *times += 1,
+            None => large.push(entry.count),
+        }
+    }
+    // Most clusters are small: counting them is sorting them.
+    large.sort_unstable();
+    let large = large.chunk_by(|x, y| x == y).map(|run| (run[0], run.len() as u64));
+    (0..).zip(alike).chain(large).filter(|&(size, times)| size > 0 && times > 0).collect()
 }
 
 /// Satterthwaite's degrees of freedom under working independence, from the sizes of clusters with their numbers.
@@ -573,7 +597,7 @@ mod tests {
         let codes: Vec<u32> = (0..).step_by(2).zip(sizes).flat_map(|(code, size)| vec![code; size]).collect();
         let mut sums = ClusterSums::default();
         sums.extend(&codes, &vec![1.0; codes.len()]).unwrap();
-        assert_eq!(sums.sizes(), [(1, 2), (3, 1), (1024, 1), (1025, 1), (2000, 2)]);
+        assert_eq!(super::sizes(&sums.all()), [(1, 2), (3, 1), (1024, 1), (1025, 1), (2000, 2)]);
     }
 
     /// The double loop over all pairs of clusters, as the source writes it.
@@ -752,7 +776,7 @@ mod tests {
             slice.extend(&clusters, &values).unwrap();
             clusters.iter().zip(&values).for_each(|(&cluster, &x)| single.add(cluster, x));
             prop_assert!(slice.totals().eq(single.totals()));
-            let wide = |sums: &ClusterSums| sums.entries.iter().map(|entry| entry.sum.wide()).collect::<Vec<_>>();
+            let wide = |sums: &ClusterSums| sums.entries().map(|(sum, _)| sum.wide()).collect::<Vec<_>>();
             prop_assert_eq!(wide(&slice), wide(&single));
         }
 

@@ -27,6 +27,7 @@ pub mod double_sampling;
 pub mod eprocess;
 pub mod exact;
 mod exponential_sum;
+mod fixed_sums;
 pub mod joined_difference;
 pub mod matthews;
 pub mod mean;

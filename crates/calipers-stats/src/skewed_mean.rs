@@ -20,9 +20,11 @@
 //! the sums of clusters about what their sizes would have. A cluster may lose as a whole, so q counts clusters.
 
 use crate::adjusted_ratio::degrees_of_clusters;
+use crate::power_sums::POWER_BLOCK;
 use crate::special::{t_cdf, t_quantile};
-use crate::sum::sum_of;
+use crate::sum::{sum_of, sums_of_blocks};
 use crate::{Confidence, Interval, Method, Moments, Quantity, Undefined};
+use std::ops::Range;
 
 /// How much of the skewness that was seen is assumed.
 const SKEWNESS_SEEN: f64 = 2.0;
@@ -85,15 +87,10 @@ pub struct SkewedMean {
 impl SkewedMean {
     /// Undefined below two values, for one that is not finite, and for values that are all alike.
     pub fn new(values: &[f64]) -> Result<Self, Undefined> {
-        let moments = Moments::from_slice(values);
-        let (mean, stderr) = (moments.mean()?, moments.stderr()?);
-        let n = values.len() as f64;
-        let deviation = stderr * n.sqrt();
-        if deviation <= 0.0 {
-            return Err(Undefined::NoSpread { what: Quantity::Values });
-        }
-        let skewness = sum_of(values.iter().map(|x| ((x - mean) / deviation).powi(3))) / n / n.sqrt();
-        Ok(Self { units: n, mean, stderr, df: n - 1.0, skewness: Undefined::check_finite(skewness)?, unseen: None })
+        Self::of_blocks(&Moments::from_slice(values), |places, block| {
+            let length = places.len();
+            block[..length].copy_from_slice(&values[places]);
+        })
     }
 
     /// The mean of values that could also be as low and as high as this. They may be all alike.
@@ -108,14 +105,30 @@ impl SkewedMean {
     /// # Ok::<(), calipers_stats::Undefined>(())
     /// ```
     pub fn within(values: &[f64], unseen: [f64; 2]) -> Result<Self, Undefined> {
-        match Self::new(values) {
-            Ok(mean) => Ok(Self { unseen: Some(unseen), ..mean }),
-            Err(Undefined::NoSpread { .. }) => {
-                let (units, mean) = (values.len() as f64, Moments::from_slice(values).mean()?);
-                Ok(Self { units, mean, stderr: 0.0, df: units - 1.0, skewness: 0.0, unseen: Some(unseen) })
-            }
-            Err(why) => Err(why),
-        }
+        Self::new(values)
+            .or_else(|why| Self::all_alike(&Moments::from_slice(values), why))
+            .map(|mean| mean.limited(unseen))
+    }
+
+    /// The same of the differences of pairs, whose moments are known: of the values of one side less those of the other.
+    ///
+    /// ```
+    /// use calipers_stats::{paired::pair, skewed_mean::SkewedMean};
+    ///
+    /// let (a, b) = ([0.9, 0.4, 0.8], [0.7, 0.3, 0.5]);
+    /// let differences: Vec<f64> = a.iter().zip(&b).map(|(a, b)| a - b).collect();
+    /// let mean = SkewedMean::of_differences(&a, &b, pair(&a, &b)?.differences(), [-0.5, 0.5])?;
+    /// assert_eq!(mean, SkewedMean::within(&differences, [-0.5, 0.5])?);
+    /// # Ok::<(), calipers_stats::Undefined>(())
+    /// ```
+    pub fn of_differences(a: &[f64], b: &[f64], moments: &Moments, unseen: [f64; 2]) -> Result<Self, Undefined> {
+        Undefined::check_lengths(Quantity::PairedValues, a.len(), b.len())?;
+        Undefined::check_lengths(Quantity::PairedValues, a.len(), moments.count() as usize)?;
+        let found = Self::of_blocks(moments, |places, block| {
+            let pairs = a[places.clone()].iter().zip(&b[places]);
+            pairs.zip(block).for_each(|((a, b), difference)| *difference = a - b);
+        });
+        found.or_else(|why| Self::all_alike(moments, why)).map(|mean| mean.limited(unseen))
     }
 
     /// The same of clusters, each the sum of its values and their number.
@@ -149,6 +162,38 @@ impl SkewedMean {
         let df = degrees_of_clusters(clusters.iter().map(|cluster| cluster.1 / total));
         let skewness = Undefined::check_finite(skewness)?;
         Ok(Self { units: have as f64, mean, stderr, df, skewness, unseen: Some(unseen) })
+    }
+
+    /// The mean of values of which these are the moments, and which come block by block.
+    fn of_blocks(
+        moments: &Moments,
+        mut fill: impl FnMut(Range<usize>, &mut [f64; POWER_BLOCK]),
+    ) -> Result<Self, Undefined> {
+        let (mean, stderr) = (moments.mean()?, moments.stderr()?);
+        let n = moments.count() as f64;
+        let deviation = stderr * n.sqrt();
+        if deviation <= 0.0 {
+            return Err(Undefined::NoSpread { what: Quantity::Values });
+        }
+        let [cubes] = sums_of_blocks(moments.count() as usize, |places, [block]| {
+            fill(places, block);
+            block.iter_mut().for_each(|x| *x = ((*x - mean) / deviation).powi(3));
+        });
+        let skewness = Undefined::check_finite(cubes / n / n.sqrt())?;
+        Ok(Self { units: n, mean, stderr, df: n - 1.0, skewness, unseen: None })
+    }
+
+    /// The mean of values that are all alike; nothing else if they are not.
+    fn all_alike(moments: &Moments, why: Undefined) -> Result<Self, Undefined> {
+        if !matches!(why, Undefined::NoSpread { .. }) {
+            return Err(why);
+        }
+        let (units, mean) = (moments.count() as f64, moments.mean()?);
+        Ok(Self { units, mean, stderr: 0.0, df: units - 1.0, skewness: 0.0, unseen: None })
+    }
+
+    fn limited(self, unseen: [f64; 2]) -> Self {
+        Self { unseen: Some(unseen), ..self }
     }
 
     /// How probable it is that none of the values that would make the mean the null has occurred.

@@ -20,7 +20,7 @@
 
 use crate::skewed_mean::{doubtful_t, p_unseen, share_unseen};
 use crate::special::{t_cdf, t_quantile};
-use crate::sum::sum_of;
+use crate::sum::{ExactSum, sums_of_blocks};
 use crate::{Confidence, Interval, Method, Quantity, Undefined};
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4};
 
@@ -74,7 +74,12 @@ impl SkewedRatio {
             return Err(Undefined::TooFew { what: Quantity::Pairs, need: 2, have });
         }
         let n = y.len() as f64;
-        let [y_mean, x_mean] = [y, x].map(|side| sum_of(side.iter().copied()) / n);
+        let mean = |side: &[f64]| {
+            let mut total = ExactSum::default();
+            total.extend(side);
+            total.value() / n
+        };
+        let (y_mean, x_mean) = (mean(y), mean(x));
         for mean in [y_mean, x_mean] {
             Undefined::check_finite(mean)?;
             if mean <= 0.0 {
@@ -83,14 +88,14 @@ impl SkewedRatio {
         }
         // Differences from the means, as shares of them.
         let each = || y.iter().zip(x).map(|(y, x)| (y / y_mean - 1.0, x / x_mean - 1.0));
-        let square = |of: fn((f64, f64)) -> f64| sum_of(each().map(of));
-        let squares = [square(|(y, _)| y * y), square(|(y, x)| y * x), square(|(_, x)| x * x)];
-        let cubes = [
-            square(|(y, _)| y * y * y),
-            square(|(y, x)| y * y * x),
-            square(|(y, x)| y * x * x),
-            square(|(_, x)| x * x * x),
-        ];
+        let [yy, yx, xx, yyy, yyx, yxx, xxx] = sums_of_blocks(y.len(), |places, [yy, yx, xx, yyy, yyx, yxx, xxx]| {
+            for (at, (y, x)) in y[places.clone()].iter().zip(&x[places]).enumerate() {
+                let (y, x) = (y / y_mean - 1.0, x / x_mean - 1.0);
+                (yy[at], yx[at], xx[at]) = (y * y, y * x, x * x);
+                (yyy[at], yyx[at], yxx[at], xxx[at]) = (y * y * y, y * y * x, y * x * x, x * x * x);
+            }
+        });
+        let (squares, cubes) = ([yy, yx, xx], [yyy, yyx, yxx, xxx]);
         squares.iter().chain(&cubes).try_for_each(|sum| Undefined::check_finite(*sum).map(|_| ()))?;
         let largest_change = each().fold(0.0, |most: f64, (y, x)| most.max((y - x).abs()));
         let beyond = (UNSEEN - 1.0).max(CHANGES_BEYOND * (PAIRS_THAT_SHOW_A_TAIL / n).max(1.0) * largest_change);

@@ -8,7 +8,8 @@
 //! Cost: two error-free additions (twelve flops) a term; the expansion is touched only when terms
 //! differ in size by more than about sixteen orders of magnitude.
 
-use crate::power_sums::{POWER_BLOCK, plain_sum, range};
+use crate::power_sums::{POWER_BLOCK, plain_sum};
+use std::ops::Range;
 
 /// The rounded sum of two numbers and its rounding error: `a + b == sum + error` exactly (Knuth 1969).
 #[inline(always)]
@@ -166,6 +167,11 @@ fn round_tie(high: f64, low: f64, next: f64) -> f64 {
 const LANES: usize = 4;
 
 impl ExactSum {
+    /// The sum of nothing.
+    pub(crate) const fn new() -> Self {
+        Self { high: 0.0, low: 0.0, spill: None }
+    }
+
     /// Adds one term.
     #[inline]
     pub fn add(&mut self, x: f64) {
@@ -188,14 +194,6 @@ impl ExactSum {
         if product.is_finite() {
             self.add(error);
         }
-    }
-
-    /// Adds one term of these [`Halves`] to a sum that has seen no others.
-    #[inline(always)]
-    pub(crate) fn add_halves(&mut self, x: f64, halves: &Halves) {
-        let high = cut(x, halves.cuts[0]);
-        self.high += high;
-        self.low += x - high;
     }
 
     /// Adds many terms.
@@ -317,40 +315,6 @@ pub(crate) fn block_sum<T: Copy, const N: usize>(block: &[T], terms: impl Fn(T) 
     Some(sums)
 }
 
-/// Where to cut numbers in two so that up to 2²² halves of either kind add up in a double without rounding.
-///
-/// With s the power of two next to the largest number, the upper half is a multiple of 2⁻³¹s and the lower one of
-/// 2⁻⁶³s: whole numbers of at most 31 bits.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Halves {
-    cuts: [f64; 2],
-    /// No number is larger.
-    power: f64,
-    /// How many more numbers can be added.
-    room: usize,
-}
-
-impl Halves {
-    /// Where to cut numbers that are as large as these.
-    pub(crate) fn of(values: &[f64]) -> Option<Self> {
-        let (min, max) = range(values);
-        let power = power_above(max.max(-min))?;
-        Some(Self { cuts: cuts(power, [31, 63]), power, room: 1 << 22 })
-    }
-
-    /// The same with these numbers among those that are added: none if one of them is too large or has too many digits, or if there are
-    /// too many of them.
-    pub(crate) fn also_of(self, values: &[f64]) -> Option<Self> {
-        let room = self.room.checked_sub(values.len())?;
-        // No early exit, so that vector instructions can do it. A NaN is not within.
-        let is_exact = values.iter().fold(true, |is_exact, &x| {
-            let low = x - cut(x, self.cuts[0]);
-            is_exact & (x.abs() <= self.power) & (cut(low, self.cuts[1]) == low)
-        });
-        is_exact.then_some(Self { room, ..self })
-    }
-}
-
 /// The power of two that is not smaller than this number. None near the ends of the range of a double.
 pub(crate) fn power_above(largest: f64) -> Option<f64> {
     const MANTISSA: u64 = (1 << 52) - 1;
@@ -370,7 +334,7 @@ pub(crate) fn cuts<const N: usize>(power: f64, digits: [u32; N]) -> [f64; N] {
 
 /// A number rounded to the last digit of `at`, which is much larger (Rump, Ogita and Oishi 2008).
 #[inline(always)]
-fn cut(x: f64, at: f64) -> f64 {
+pub(crate) fn cut(x: f64, at: f64) -> f64 {
     (x + at) - at
 }
 
@@ -380,6 +344,23 @@ pub(crate) fn sum(values: &[f64]) -> f64 {
     let mut total = ExactSum::default();
     total.extend(values);
     total.value()
+}
+
+/// The exact sums of several numbers that are made of each of so many places, each rounded once. `fill` makes those of a block of
+/// places, so that they are added up with vector instructions and nothing has to be kept.
+pub(crate) fn sums_of_blocks<const N: usize>(
+    count: usize,
+    mut fill: impl FnMut(Range<usize>, &mut [[f64; POWER_BLOCK]; N]),
+) -> [f64; N] {
+    let mut totals = [const { ExactSum::new() }; N];
+    let mut terms = [[0.0; POWER_BLOCK]; N];
+    for start in (0..count).step_by(POWER_BLOCK) {
+        let places = start..count.min(start + POWER_BLOCK);
+        let length = places.len();
+        fill(places, &mut terms);
+        totals.iter_mut().zip(&terms).for_each(|(total, terms)| total.extend(&terms[..length]));
+    }
+    totals.map(|total| total.value())
 }
 
 /// The exact sum of what an iterator yields, rounded once.

@@ -24,6 +24,7 @@ use calipers_stats::quantile::smallest_count;
 use calipers_stats::ratio::{PlainRatio, ratio_influences};
 use calipers_stats::{Confidence, Method, Quantity, StatisticCaveat as Statistic, Undefined};
 use indexmap::IndexMap;
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
@@ -102,19 +103,15 @@ impl<'v> SumSide<'v> {
 ///
 /// Of means, these are the values. The ratio of Y/X to V/U is that of YU to VX, and what a sample adds to a product is found from
 /// what it adds to its factors: yU + Yu − YU, whose mean is the product of the means.
-fn terms_of_ratio(ours: SumSide<'_>, theirs: SumSide<'_>) -> Vec<(f64, f64)> {
-    let places = 0..ours.numerators.len();
-    let (Some(x), Some(u)) = (ours.denominators, theirs.denominators) else {
-        return places.map(|place| (ours.numerators[place], theirs.numerators[place])).collect();
-    };
-    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+fn terms_of_ratio<'v>(ours: SumSide<'v>, theirs: SumSide<'v>) -> (Cow<'v, [f64]>, Cow<'v, [f64]>) {
     let (y, v) = (ours.numerators, theirs.numerators);
+    let (Some(x), Some(u)) = (ours.denominators, theirs.denominators) else { return (y.into(), v.into()) };
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     let [y_mean, x_mean, v_mean, u_mean] = [y, x, v, u].map(mean);
-    let term = |place: usize| {
-        let of_product = |a: f64, a_mean: f64, b: f64, b_mean: f64| a * b_mean + a_mean * b - a_mean * b_mean;
-        (of_product(y[place], y_mean, u[place], u_mean), of_product(v[place], v_mean, x[place], x_mean))
+    let of_product = |a: &[f64], a_mean: f64, b: &[f64], b_mean: f64| -> Vec<f64> {
+        a.iter().zip(b).map(|(a, b)| a * b_mean + a_mean * b - a_mean * b_mean).collect()
     };
-    places.map(term).collect()
+    (of_product(y, y_mean, u, u_mean).into(), of_product(v, v_mean, x, x_mean).into())
 }
 
 /// Latency, cost and tokens are compared as ratios, everything else as differences.
@@ -453,10 +450,9 @@ impl MetricPair<'_> {
         });
         let moved = moves.map(|moved| snap_to_estimate(estimate + moved, estimate)).collect();
         let found = ChangeEstimate::with_estimate(scale, n as u64, "", sides, estimate);
-        let terms = add_up(&terms_of_ratio(ours, theirs), clusters.as_deref(), |sum: &mut (f64, f64), (y, x)| {
-            *sum = (sum.0 + y, sum.1 + x);
-        });
-        estimate_paired_ratio(found, moved, &terms, clusters, self.confidence())
+        let (y, x) = terms_of_ratio(ours, theirs);
+        let [y, x] = [y, x].map(|terms| add_up_terms(terms, clusters.as_deref()));
+        estimate_paired_ratio(found, moved, (&y, &x), clusters, self.confidence())
     }
 
     /// The difference of two corrected means. Each run is corrected by the labels of its own answers: a judge may favour one.
@@ -691,6 +687,12 @@ fn find_bounds(known: &PairedValues<'_>, incomplete: &[(Option<f64>, Option<f64>
         each.mean().ok()
     };
     Some((mean(0.0, 1.0)?, mean(1.0, 0.0)?))
+}
+
+/// The same of one sum.
+fn add_up_terms<'t>(samples: Cow<'t, [f64]>, clusters: Option<&[u32]>) -> Cow<'t, [f64]> {
+    // Without clusters there may be millions, and none is copied.
+    if clusters.is_none() { samples } else { add_up(&samples, clusters, |sum: &mut f64, x| *sum += x).into() }
 }
 
 /// What samples add, or what clusters of them do, in one order.

@@ -538,13 +538,17 @@ fn correct_for_skewness(
     values: &PairedValues<'_>,
     confidence: Confidence,
 ) -> ChangeEstimate {
-    let (mean, method) = match values.cluster_sums() {
-        None => (SkewedMean::within(&values.differences(), values.unseen_changes()), TestMethod::PairedT),
+    let mean = match values.cluster_sums() {
+        None => {
+            let (candidate, baseline) = (&values.candidate, &values.baseline);
+            SkewedMean::of_differences(candidate, baseline, values.pairs().differences(), values.unseen_changes())
+        }
         Some(sums) => {
             let sums: Vec<(f64, f64)> = sums.values().map(|sum| (sum.sum(), sum.count() as f64)).collect();
-            (SkewedMean::of_clusters(&sums, values.unseen_changes()), TestMethod::ClusterRobustT)
+            SkewedMean::of_clusters(&sums, values.unseen_changes())
         }
     };
+    let method = if values.clusters.is_none() { TestMethod::PairedT } else { TestMethod::ClusterRobustT };
     let mean = match mean {
         Ok(mean) => mean,
         Err(why) => {
@@ -572,14 +576,14 @@ fn decide_by_bounds(found: &mut ChangeEstimate, values: &PairedValues<'_>, confi
     found.distribution = Some(distribution);
 }
 
-/// A ratio of two sums, of which each unit adds one term to both.
+/// A ratio of two sums, of which each unit adds one term to both, those of `y` and of `x`.
 ///
 /// `moved` holds, on the scale of logarithms, the estimate plus n times each sample's influence: its mean is the estimate, and its
 /// error the one that is reported. The test, the margins and the interval are Fieller's.
 pub(super) fn estimate_paired_ratio(
     mut found: ChangeEstimate,
     moved: Vec<f64>,
-    units: &[(f64, f64)],
+    (y, x): (&[f64], &[f64]),
     clusters: Option<Vec<u32>>,
     confidence: Confidence,
 ) -> ChangeEstimate {
@@ -598,11 +602,11 @@ pub(super) fn estimate_paired_ratio(
         (found, _) = estimate_error(found, &values, confidence);
         (found.interval, found.distribution, found.p) = (None, None, None);
     }
-    if (units.len() as u64) < PAIRS_NEEDED {
-        return if is_identical { found } else { refuse_few(found, units.len() as u64) };
+    let units = y.len() as u64;
+    if units < PAIRS_NEEDED {
+        return if is_identical { found } else { refuse_few(found, units) };
     }
-    let (y, x): (Vec<f64>, Vec<f64>) = units.iter().copied().unzip();
-    match SkewedRatio::new(&y, &x) {
+    match SkewedRatio::new(y, x) {
         Ok(ratio) => {
             found.interval = Some(ratio.log_interval(confidence));
             let distribution = SamplingDistribution::SkewedRatio(Box::new(ratio));

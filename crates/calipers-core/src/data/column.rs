@@ -42,6 +42,8 @@ struct Dictionary {
     values: OnceLock<Vec<Value>>,
     /// The texts of a table, until something else is added to them.
     given: Option<DistinctTexts>,
+    /// How many of the values are no texts.
+    others: usize,
     index: HashTable<u32>,
     hasher: DefaultHashBuilder,
     /// The codes of short texts that were looked up before: one lookup instead of three, and nothing to compare.
@@ -179,7 +181,7 @@ impl Coded {
 
     /// True when all distinct values are texts.
     pub fn has_only_texts(&self) -> bool {
-        self.is_given() || self.dictionary().iter().all(|value| matches!(value, Value::Text(_)))
+        self.is_given() || self.dictionary.others == 0
     }
 
     /// How many distinct values there are.
@@ -429,6 +431,7 @@ impl Dictionary {
     fn add(&mut self, hash: u64, value: Value) -> u32 {
         let mut values = self.values.take().unwrap_or_default();
         let code = values.len() as u32;
+        self.others += usize::from(!matches!(value, Value::Text(_)));
         values.push(value);
         let (values, hasher) = (self.values.get_or_init(|| values), &self.hasher);
         self.index.insert_unique(hash, code, |&code| hash_with(hasher, &values[code as usize]));

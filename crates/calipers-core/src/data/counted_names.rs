@@ -20,25 +20,14 @@ impl CountedNames {
     /// Texts of at most twelve bytes, as Arrow's views hold them: the length in the lowest four bytes, then the text, then zeros.
     /// Nothing if they do not count up by one, or if the first might be a number.
     pub(super) fn of_views(views: &[u128]) -> Option<Self> {
-        let first = *views.first()?;
-        let length = first as u32 as usize;
-        let bytes = first.to_le_bytes();
-        let text = std::str::from_utf8(bytes.get(4..4 + length).filter(|_| length <= TEXT_MAX)?).ok()?;
-        let beginning = text.trim_end_matches(|character: char| character.is_ascii_digit());
-        let digits = length - beginning.len();
-        // Only a text that begins with a letter is certainly no number and no blank.
-        if digits == 0 || !beginning.starts_with(|character: char| character.is_alphabetic()) {
-            return None;
-        }
-        let number = text[beginning.len()..].parse().ok()?;
-        let mut next = NextView { view: first, length, beginning: beginning.len() };
+        let mut counting = CountingTexts::beginning_with(*views.first()?)?;
         for &view in views {
-            if view != next.view {
+            if view != counting.next.view {
                 return None;
             }
-            next.count_up();
+            counting.go_on();
         }
-        Some(Self { beginning: beginning.to_owned(), first: number, digits, count: views.len() })
+        Some(counting.names)
     }
 
     pub(super) fn len(&self) -> usize {
@@ -67,16 +56,152 @@ impl CountedNames {
     }
 }
 
+/// Texts of at most twelve bytes that count up, as far as they have been seen.
+///
+/// ```
+/// use calipers_core::{CountingTexts, Table};
+///
+/// let stored = b"\x02\0\0\0q8\x02\0\0\0q9\x03\0\0\0q10\x02\0\0\0q7";
+/// let first = u128::from_le_bytes(*b"\x02\0\0\0q8\0\0\0\0\0\0\0\0\0\0");
+/// let mut texts = CountingTexts::beginning_with(first).expect("a letter and a number");
+/// assert_eq!(texts.take(stored, 4), (3, 19));
+/// assert_eq!((texts.views().len(), Table::with_counting_texts(texts).rows()), (3, 3));
+/// ```
+#[derive(Clone, Debug)]
+pub struct CountingTexts {
+    /// Those that have been seen.
+    names: CountedNames,
+    first: NextView,
+    next: NextView,
+}
+
+impl CountingTexts {
+    /// Texts of which this is the first, and none of which has been seen, as a view of Arrow holds it: the length in the lowest four
+    /// bytes, then the text, then zeros. Nothing if it does not end in a number, or might be one.
+    #[must_use]
+    pub fn beginning_with(first: u128) -> Option<Self> {
+        let length = first as u32 as usize;
+        let bytes = first.to_le_bytes();
+        let text = std::str::from_utf8(bytes.get(4..4 + length).filter(|_| length <= TEXT_MAX)?).ok()?;
+        let beginning = text.trim_end_matches(|character: char| character.is_ascii_digit());
+        let digits = length - beginning.len();
+        // Only a text that begins with a letter is certainly no number and no blank.
+        if digits == 0 || !beginning.starts_with(|character: char| character.is_alphabetic()) {
+            return None;
+        }
+        let number = text[beginning.len()..].parse().ok()?;
+        let next = NextView { view: first, mask: mask(length), length, beginning: beginning.len() };
+        let names = CountedNames { beginning: beginning.to_owned(), first: number, digits, count: 0 };
+        Some(Self { names, first: next.clone(), next })
+    }
+
+    /// Takes in so many texts, as far as they go on. They stand one after the other, each with its length in four bytes before it.
+    /// Returns how many went on, and where these end.
+    pub fn take(&mut self, stored: &[u8], count: usize) -> (usize, usize) {
+        let (mut taken, mut at) = (0, 0);
+        while taken < count {
+            let Some(rest) = stored.get(at..) else { break };
+            // As long as only the last digit changes, all texts are of one length.
+            let alike = self.next.left_in_ten().min(count - taken);
+            let length = 4 + self.next.length;
+            let found = self.next.count_stored(rest, alike);
+            if found == 0 {
+                break;
+            }
+            self.next.go_on(found);
+            self.names.count += found;
+            taken += found;
+            at += found * length;
+        }
+        (taken, at)
+    }
+
+    fn go_on(&mut self) {
+        self.names.count += 1;
+        self.next.count_up();
+    }
+
+    /// The texts that have been seen, as views.
+    #[must_use]
+    pub fn views(&self) -> Vec<u128> {
+        let mut next = self.first.clone();
+        let view = |_| {
+            let view = next.view;
+            next.count_up();
+            view
+        };
+        (0..self.names.count).map(view).collect()
+    }
+
+    pub(super) fn into_names(self) -> CountedNames {
+        self.names
+    }
+}
+
+/// The bits of a view with a text of this length.
+fn mask(length: usize) -> u128 {
+    u128::MAX >> (8 * (TEXT_MAX - length))
+}
+
 /// The view that has to come next.
+#[derive(Clone, Debug)]
 struct NextView {
     view: u128,
+    /// The bits that count.
+    mask: u128,
     length: usize,
     /// The bytes before the digits.
     beginning: usize,
 }
 
 impl NextView {
+    /// What is added for the next number, if the last digit is not 9.
+    fn one(&self) -> u128 {
+        1 << (8 * (3 + self.length))
+    }
+
+    /// How many numbers there are from this one on up to the next one that ends in 9.
+    fn left_in_ten(&self) -> usize {
+        let last = (self.view >> (8 * (3 + self.length))) as u8;
+        usize::from((b'9' + 1).saturating_sub(last)).max(1)
+    }
+
+    /// How many texts, of so many that differ in their last digit only, stand here one after the other, each with its length in four
+    /// bytes before it.
+    #[inline(always)]
+    fn count_stored(&self, stored: &[u8], alike: usize) -> usize {
+        let (length, one) = (4 + self.length, self.one());
+        let mut view = self.view;
+        for place in 0..alike {
+            let start = place * length;
+            let found = match stored.get(start..).and_then(|rest| rest.first_chunk()) {
+                Some(found) => u128::from_le_bytes(*found),
+                // The last texts do not have so many bytes behind them.
+                None => match stored.get(start..start + length) {
+                    Some(rest) => {
+                        let mut found = [0; 16];
+                        found[..length].copy_from_slice(rest);
+                        u128::from_le_bytes(found)
+                    }
+                    None => return place,
+                },
+            };
+            if found & self.mask != view {
+                return place;
+            }
+            view = view.wrapping_add(one);
+        }
+        alike
+    }
+
+    /// Goes on by so many numbers, of which all but the last differ in their last digit only.
+    fn go_on(&mut self, numbers: usize) {
+        self.view += self.one() * (numbers as u128 - 1);
+        self.count_up();
+    }
+
     /// The text of the next number; no text at all if it would be too long.
+    #[inline]
     fn count_up(&mut self) {
         let one = |place: usize| 1_u128 << (8 * (4 + place));
         let mut place = self.length;
@@ -88,14 +213,15 @@ impl NextView {
             }
             self.view -= one(place) * u128::from(b'9' - b'0');
         }
-        // 99 becomes 00 and then 100.
+        // 99 becomes 00 and then 100. No view is like one without any bits that count.
         if self.length == TEXT_MAX {
-            self.view = u128::MAX;
+            (self.view, self.mask) = (u128::MAX, 0);
             return;
         }
         self.view += one(self.beginning);
         self.view += one(self.length) * u128::from(b'0') + 1;
         self.length += 1;
+        self.mask = mask(self.length);
     }
 }
 

@@ -1,6 +1,6 @@
 //! The ids of samples, and the place of each.
 
-use crate::data::counted_names::CountedNames;
+use crate::data::counted_names::{CountedNames, CountingTexts};
 use hashbrown::{DefaultHashBuilder, HashTable};
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -509,6 +509,11 @@ impl SampleIds {
         let is_utf8 = |view: &[u8; 16]| std::str::from_utf8(&view[4..4 + usize::from(view[0])]).is_ok();
         // Bytes without the highest bit are ASCII, and need no second look.
         (high & HIGH == 0 || views.iter().all(is_utf8)).then(|| Self::of(IdStorage::Short(views)))
+    }
+
+    /// Texts that count up.
+    pub(crate) fn counting(texts: CountingTexts) -> Self {
+        Self { names: IdNames::Counted(texts.into_names()), ..Self::default() }
     }
 
     pub(crate) fn len(&self) -> usize {

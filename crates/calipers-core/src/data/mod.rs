@@ -37,6 +37,7 @@ pub use clusters::{Clusters, cluster_name};
 pub use column::Column;
 pub use column::PackedText;
 pub use completeness::{Completeness, ExpectedRun, NEVER_RAN, RunEnding};
+pub use counted_names::CountingTexts;
 pub use deliveries::{Contradiction, DeliveredAttempt, Delivery, Difference, DifferentPart};
 pub use distinct_texts::DistinctTexts;
 pub use distribution::{Bar, Distribution, DistributionOf};

@@ -589,7 +589,7 @@ impl<'a> Points<'a> {
         let codes = self.codes_for_clusters(key, column, metric)?;
         let Some(column) = column else { return Ok(None) };
         // Texts name clusters, whatever they are.
-        if !column.labels().is_given() && !column.dictionary().iter().all(is_cluster) {
+        if !column.labels().has_only_texts() && !column.dictionary().iter().all(is_cluster) {
             for (row, &code) in codes.iter().enumerate() {
                 let value = &column.dictionary()[code as usize];
                 if matches!(value, Value::Null | Value::Missing) {
@@ -732,7 +732,7 @@ impl<'a> RowKeys<'a> {
     fn new(codes: Cow<'a, [u32]>, column: &FactColumn, name: impl Fn(&Value) -> Value) -> Self {
         let dictionary = column.dictionary();
         // Distinct texts have distinct names, so there is nothing to join.
-        if dictionary.iter().all(|value| matches!(value, Value::Text(_))) {
+        if column.labels().has_only_texts() {
             return match distinct_if_ranked(&codes) {
                 Some(distinct) => Self { codes, names: dictionary[..distinct].to_vec() },
                 None => Self::of_texts(codes.into_owned(), dictionary),

@@ -11,6 +11,7 @@ use crate::{
     Context, Error, ErrorKind, Points, SampleId, Samples, Shortcoming, StateReader, StateWriter, Stored, Value,
 };
 use hashbrown::{HashMap, HashSet};
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
@@ -122,7 +123,7 @@ pub struct Scenarios<'a> {
     outcomes: Vec<ScenarioOutcome>,
     behaviors: Arc<AttemptBehaviors>,
     /// The score that decided; NaN where none did.
-    grades: Vec<f64>,
+    grades: Cow<'a, [f64]>,
     threshold: f64,
     rests_on_score: bool,
     unusable: Option<UnusableScore>,
@@ -284,7 +285,7 @@ impl<'a> Scenarios<'a> {
             points: points.clone(),
             outcomes,
             behaviors: points.behaviors(|| find_behaviors(points)),
-            grades: Vec::new(),
+            grades: Cow::Borrowed(&[]),
             threshold: rule.threshold(),
             rests_on_score: false,
             unusable: None,
@@ -293,23 +294,52 @@ impl<'a> Scenarios<'a> {
 
     /// Judges the attempts that nothing else decides.
     fn judge_by_score(&mut self, rule: &PassRule, context: &Context) {
-        let mut grades = vec![f64::NAN; self.points.len()];
-        let open = (0..self.points.len()).filter(|row| self.outcomes[*row] == ScenarioOutcome::Unscored);
-        let (is_used, mut unusable) =
-            self.look_up(open, rule.scorer.as_ref(), context, |row, grade| grades[row] = grade);
+        let (grades, is_used, mut unusable) = match self.floats_in_order(rule, context) {
+            Some(floats) => (Cow::Borrowed(floats), floats.iter().any(|grade| !grade.is_nan()), None),
+            None => {
+                let mut grades = vec![f64::NAN; self.points.len()];
+                let open = (0..self.points.len()).filter(|row| self.outcomes[*row] == ScenarioOutcome::Unscored);
+                let (is_used, unusable) =
+                    self.look_up(open, rule.scorer.as_ref(), context, |row, grade| grades[row] = grade);
+                (Cow::Owned(grades), is_used, unusable)
+            }
+        };
         // On a scale from 1 to 5 the worst score reaches 1: what passes there is not for us to guess.
         let off_scale = if rule.has_threshold() || !is_used { None } else { self.off_scale(rule, context) };
         if let Some(scorer) = off_scale {
             unusable.get_or_insert(UnusableScore::NoThreshold(scorer));
         } else {
             // Only what was open has a grade.
-            for (decided, grade) in self.outcomes.iter_mut().zip(&grades).filter(|(_, grade)| !grade.is_nan()) {
+            for (decided, grade) in self.outcomes.iter_mut().zip(&*grades).filter(|(_, grade)| !grade.is_nan()) {
                 *decided = outcome(*grade >= rule.threshold());
             }
         }
         self.grades = grades;
         self.rests_on_score = is_used && rule.scorer.is_none();
         self.unusable = unusable;
+    }
+
+    /// The scores of the only scorer as they are, if each attempt has one, a number or a gap, and none of them is decided yet. There may
+    /// be millions, of which no copy is made.
+    fn floats_in_order(&self, rule: &PassRule, context: &Context) -> Option<&'a [f64]> {
+        let samples = self.points.samples();
+        let mut scorers = samples.scorers();
+        let scorer = match (&rule.scorer, scorers.next(), scorers.next()) {
+            (Some(scorer), ..) | (None, Some(scorer), None) => scorer,
+            _ => return None,
+        };
+        if samples.may_repeat || context.labels.map_numbers() {
+            return None;
+        }
+        let scores = samples.scores(scorer)?;
+        let Values::Scalars(Column::Floats(floats)) = &scores.values else { return None };
+        let attempts = &self.points.scores().attempt;
+        let is_in_order = attempts.len() == floats.len() && is_counting(attempts);
+        let is_whole = matches!(ScoreRows::new(scores, samples), ScoreRows::Same);
+        // No early exits, so that vector instructions can do it.
+        let are_open = self.outcomes.iter().fold(true, |all, one| all & (*one == ScenarioOutcome::Unscored));
+        let are_usable = || floats.iter().fold(true, |all, x| all & !x.is_infinite());
+        (is_in_order && is_whole && are_open && are_usable()).then_some(floats)
     }
 
     /// The scorer that decides, if it has given a score outside [0, 1] to any sample: also to one that is not looked at,

@@ -256,7 +256,10 @@ impl Values {
         // A share that was computed in floats may miss its end by a rounding error.
         let is_outside = |x: f64| !x.is_nan() && !(-1e-9..=1.0 + 1e-9).contains(&x);
         match self {
-            Self::Scalars(Column::Floats(floats)) => floats.iter().any(|&x| is_outside(x)),
+            // No early exit within a block, so that vector instructions can do it.
+            Self::Scalars(Column::Floats(floats)) => {
+                floats.chunks(1024).any(|block| block.iter().fold(false, |found, &x| found | is_outside(x)))
+            }
             Self::Scalars(Column::Coded(coded)) => {
                 coded.dictionary().iter().any(|value| labels.to_float(value).is_some_and(is_outside))
             }

@@ -5,7 +5,7 @@ use crate::data::cow_indices::CowIndices;
 use crate::data::ids::{IdRef, SampleIds};
 use crate::data::row_codes::{FactColumn, RowCodes};
 use crate::data::scores::{Scores, Values};
-use crate::{DistinctTexts, SampleId, Samples, Value};
+use crate::{CountingTexts, DistinctTexts, SampleId, Samples, Value};
 use indexmap::IndexMap;
 use std::sync::Arc;
 
@@ -263,6 +263,14 @@ impl Table {
         let ids = SampleIds::ascending_short(views)?;
         let sample = (0..ids.len() as u32).collect();
         Some(Self::with(ids, sample))
+    }
+
+    /// Rows of samples with texts for names that count up.
+    #[must_use]
+    pub fn with_counting_texts(texts: CountingTexts) -> Self {
+        let ids = SampleIds::counting(texts);
+        let sample = (0..ids.len() as u32).collect();
+        Self::with(ids, sample)
     }
 
     /// Adds a row of a sample whose id is a number.

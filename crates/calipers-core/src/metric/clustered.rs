@@ -10,15 +10,17 @@ use super::ratio::{UnitKind, ratio_interval};
 use crate::data::clusters::names_a_cluster;
 use crate::data::points::{CodePlaces, NO_PLACE};
 use crate::{
-    Answer, Caveat, Error, Evidence, Figure, MetricEnds, RatioLimits, Reason, Samples, StateReader, StateWriter,
-    Undefined, Value, damaged,
+    Answer, Caveat, Error, Evidence, FactColumn, Figure, MetricEnds, RatioLimits, Reason, Samples, StateReader,
+    StateWriter, Undefined, Value, damaged,
 };
 use calipers_stats::adjusted_ratio::cr2;
+use calipers_stats::cluster::ClusterSums;
 use calipers_stats::corrected_units::{CorrectedThing, CorrectedUnits, Joining};
 use calipers_stats::matthews::{MatthewsTable, TableTerm};
 use calipers_stats::unit_quantile::UnitQuantile;
 use calipers_stats::{Confidence, ExactSum, Interval, Moments, StatisticCaveat, Undefined as NoStatistic};
 use hashbrown::HashMap;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// The name of the method in results.
@@ -86,6 +88,9 @@ pub(super) struct ClusterState {
     /// For each place another one of its cluster, or itself.
     parents: Vec<u32>,
     terms: Vec<ClusterTerm>,
+    /// What the values of a mean add to the terms, until these are asked for: half as large as they are, so that more of it stays in the
+    /// caches of the processor.
+    values: ClusterSums,
     kind: Option<Kind>,
     /// For each field the places of its codes.
     known: Vec<CodePlaces>,
@@ -97,11 +102,7 @@ impl ClusterState {
         match evidence {
             Evidence::Mean { samples: rows, values, .. } => {
                 let places = self.places_of(samples, fields, &rows);
-                for (&place, &x) in places.iter().zip(&values) {
-                    let term = &mut self.terms[place as usize];
-                    term.numerator.add(x);
-                    term.samples += 1;
-                }
+                self.values.extend(&places, &values).expect("each value has a place");
                 match &mut self.kind {
                     Some(Kind::Mean(all)) => all.merge(&Moments::from_slice(&values)),
                     kind => *kind = Some(Kind::Mean(Box::new(Moments::from_slice(&values)))),
@@ -155,11 +156,33 @@ impl ClusterState {
         }
     }
 
+    /// What each place adds, with the values of a mean.
+    fn terms(&self) -> Cow<'_, [ClusterTerm]> {
+        if self.values.is_empty() {
+            return Cow::Borrowed(&self.terms);
+        }
+        let mut terms = self.terms.clone();
+        for (term, (sum, count)) in terms.iter_mut().zip(self.values.entries()) {
+            term.numerator.merge(&sum);
+            term.samples += count;
+        }
+        Cow::Owned(terms)
+    }
+
+    /// Has the terms hold the values of a mean.
+    fn settle(&mut self) {
+        if let Cow::Owned(terms) = self.terms() {
+            self.terms = terms;
+            self.values = ClusterSums::default();
+        }
+    }
+
     pub(super) fn save(&self, out: &mut StateWriter) {
+        let terms = self.terms();
         let mut names: Vec<Option<&(usize, Value)>> = vec![None; self.parents.len()];
         self.places.iter().for_each(|(name, &place)| names[place as usize] = Some(name));
         out.length(names.len());
-        for ((name, parent), term) in names.iter().zip(&self.parents).zip(&self.terms) {
+        for ((name, parent), term) in names.iter().zip(&self.parents).zip(&*terms) {
             out.put(&name.is_some());
             if let Some((field, value)) = name {
                 out.length(*field);
@@ -291,7 +314,17 @@ impl ClusterState {
             })
             .collect();
         let mut places: Vec<u32> = Vec::with_capacity(rows.len());
-        for (at, &sample) in rows.iter().enumerate() {
+        while places.len() < rows.len() {
+            // Most tables name clusters by one field that every sample has, and nearly all of its values are known.
+            if let [Some((column, known))] = &columns[..]
+                && let Some(codes) = column.codes.as_list()
+            {
+                let place = |&sample: &u32| known.get(*codes.get(sample as usize)? as usize).copied();
+                let known = |sample| place(sample).filter(|place| *place != NO_PLACE);
+                places.extend(rows[places.len()..].iter().map_while(known));
+            }
+            let at = places.len();
+            let Some(&sample) = rows.get(at) else { break };
             if at > 0 && rows[at - 1] == sample {
                 places.push(places[at - 1]);
                 continue;
@@ -351,6 +384,8 @@ impl ClusterState {
 
     /// Folds in what another state has seen.
     pub(super) fn merge(&mut self, mut other: Self) {
+        self.settle();
+        other.settle();
         let mut map: Vec<Option<u32>> = vec![None; other.parents.len()];
         for ((field, value), place) in std::mem::take(&mut other.places) {
             map[place as usize] = Some(self.place(field, value));
@@ -405,6 +440,7 @@ impl ClusterState {
         ends: &MetricEnds,
         confidence: Confidence,
     ) -> Answer {
+        self.settle();
         let mut clusters: HashMap<u32, ClusterTerm> = HashMap::new();
         for place in 0..self.parents.len() as u32 {
             let root = self.root(place);
@@ -483,12 +519,25 @@ impl ClusterState {
     }
 }
 
-/// True when one of these fields says which cluster a sample is in.
-pub(crate) fn is_in_a_cluster(samples: &Samples, fields: &[Arc<str>], sample: u32) -> bool {
-    fields
-        .iter()
-        .filter_map(|field| samples.metadata_column(field))
-        .any(|column| column.value(sample).is_some_and(names_a_cluster))
+/// How many samples are in no cluster by any of these fields. Values are looked at once each, not once per sample.
+pub(crate) fn count_alone(samples: &Samples, fields: &[Arc<str>]) -> u64 {
+    let columns = fields.iter().filter_map(|field| samples.metadata_column(field));
+    let columns: Vec<(&FactColumn, Vec<bool>)> =
+        columns.map(|column| (column, column.dictionary().iter().map(names_a_cluster).collect())).collect();
+    let names_all = |(column, are_names): &(&FactColumn, Vec<bool>)| {
+        let is_whole = column.codes.is_full() && column.codes.as_list().is_some_and(|list| list.len() >= samples.len());
+        is_whole && !are_names.contains(&false)
+    };
+    if columns.iter().any(names_all) {
+        return 0;
+    }
+    let is_alone = |sample: &u32| {
+        let is_named = |(column, are_names): &(&FactColumn, Vec<bool>)| {
+            column.code(*sample).is_some_and(|code| are_names.get(code as usize).is_some_and(|is_name| *is_name))
+        };
+        !columns.iter().any(is_named)
+    };
+    (0..samples.len() as u32).filter(is_alone).count() as u64
 }
 
 /// Without the intervals that know nothing of clusters, and with a caveat where there was one.

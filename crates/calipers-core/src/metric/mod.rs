@@ -60,7 +60,7 @@ metrics! {
 pub use about::{About, Family, Unit};
 pub use arguments::Arguments;
 pub use builtin::*;
-pub(crate) use clustered::is_in_a_cluster;
+pub(crate) use clustered::count_alone;
 pub use custom::{IntoAnswer, metric, metric_of_rows};
 pub use declaration::{MetricBasis, PolicyRole, Scope, ValueSource};
 pub use evidence::{Evidence, RatioLimits};

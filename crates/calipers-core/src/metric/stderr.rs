@@ -3,7 +3,7 @@
 use super::moments::of_moments;
 use super::registry::Definition;
 use super::{Context, Measure, Metric, Precision, Tally};
-use crate::data::column::Coded;
+use crate::data::column::{Coded, Lineage};
 use crate::data::points::{CodePlaces, NO_PLACE, RowKeys};
 use crate::{
     About, Answer, Caveat, Error, Family, Figure, Points, StateReader, StateWriter, Stored, Unit, Value, damaged,
@@ -164,6 +164,8 @@ pub(super) struct Clusters {
     /// Filled only when a second shard arrives.
     places: HashMap<Value, u32>,
     known: CodePlaces,
+    /// The dictionary whose codes are the places of the names, as long as they are.
+    coded_by: Lineage,
 }
 
 /// Names of clusters that are texts of one table.
@@ -214,9 +216,10 @@ impl Stored for Clusters {
             Some(given) => out.put(&given.names()),
             None => out.put(&self.names),
         }
-        out.length(self.sums.entries().len());
-        for (sum, count) in self.sums.entries() {
-            out.put(sum);
+        let entries = self.sums.entries();
+        out.length(entries.len());
+        for (sum, count) in entries {
+            out.put(&sum);
             out.put(&count);
         }
     }
@@ -241,14 +244,24 @@ impl Clusters {
         context: &Context,
     ) -> Result<(), Error> {
         let one_each = "one cluster a value, by construction";
-        if let Some((codes, labels)) = points.given_clusters(key, metric)?
-            && let Some(places) = self.given_places(codes, labels)
+        let clusters = points.given_clusters(key, metric)?;
+        if let Some((codes, labels)) = &clusters
+            && labels.is_given()
+            && let Some(places) = self.given_places(codes.clone(), labels)
         {
             self.all.merge(&points.moments(context)?);
             self.sums.extend(&places, &points.floats(context)?).expect(one_each);
             return Ok(());
         }
         self.list_names();
+        if let Some((codes, labels)) = clusters.filter(|(codes, labels)| self.takes_codes(labels, codes.len())) {
+            // Distinct codes have distinct names, so that none has to be looked up.
+            self.coded_by = labels.lineage().keep();
+            self.names.extend(labels.dictionary().iter().skip(self.names.len()).cloned());
+            self.all.merge(&points.moments(context)?);
+            self.sums.extend(&codes, &points.floats(context)?).expect(one_each);
+            return Ok(());
+        }
         if self.names.is_empty() {
             let RowKeys { codes, names } = points.clusters(key, metric)?;
             self.all = points.moments(context)?;
@@ -263,6 +276,13 @@ impl Clusters {
         self.all.merge(&points.moments(context)?);
         self.sums.extend(&places, &points.floats(context)?).expect(one_each);
         Ok(())
+    }
+
+    /// True if the codes of a column of texts, which has so many rows here, can be places.
+    fn takes_codes(&self, labels: &Coded, rows: usize) -> bool {
+        // Where there are more texts than rows, most codes would be places without values.
+        let begins = self.names.is_empty() && labels.distinct() <= rows;
+        self.places.is_empty() && (begins || self.coded_by.is(labels.lineage()))
     }
 
     /// The place of each row, if all names so far are texts of the same table.

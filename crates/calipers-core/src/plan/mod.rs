@@ -15,7 +15,7 @@ pub use results::{MetricResult, Reduction, Results, ScoreResult};
 pub use run_report::{RecordedResult, Report, RunReport, SampleCounts};
 pub(crate) use state_block::finish_one;
 
-use crate::metric::{State, is_in_a_cluster, two_sided};
+use crate::metric::{State, count_alone, two_sided};
 use crate::value_limits::LimitWatch;
 use crate::{
     Caveat, Context, Error, ErrorKind, Labels, Metric, MetricBasis, Reducer, Samples, Seed, StateReader, StateWriter,
@@ -633,8 +633,7 @@ impl Partial<'_> {
         }
         keys.iter().try_for_each(|key| samples.check_single(key))?;
         self.keys.extend(samples.metadata_keys().cloned());
-        let is_alone = |sample: &u32| !is_in_a_cluster(samples, keys, *sample);
-        self.alone += (0..samples.len() as u32).filter(is_alone).count() as u64;
+        self.alone += count_alone(samples, keys);
         Ok(())
     }
 

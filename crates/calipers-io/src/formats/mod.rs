@@ -48,6 +48,8 @@ pub(crate) mod parquet;
 pub(crate) mod parquet;
 #[cfg(feature = "parquet")]
 mod parquet_columns;
+#[cfg(feature = "parquet")]
+mod parquet_pages;
 mod placed_value;
 mod projection;
 mod promptfoo;

@@ -320,6 +320,11 @@ pub(super) fn read_rows(
             }
             left -= batch;
         }
+        if !columns.iter_mut().all(ColumnCursor::is_at_end) {
+            let what = format!("a column has more values than its row group has rows, {}", group.metadata().num_rows());
+            let error = source.error(what).at(FilePlace::Row(row + 1));
+            return Err(error.hint("the file is damaged; copy it again from where it was written"));
+        }
     }
     Ok(chosen.notes)
 }
@@ -526,6 +531,11 @@ impl ColumnBatch {
 }
 
 impl ColumnCursor<'_> {
+    /// True if there are no more values.
+    fn is_at_end(&mut self) -> bool {
+        self.values.fill(1, &mut self.levels).is_ok_and(|(rows, _)| rows == 0)
+    }
+
     fn fill(&mut self, rows: usize) -> ParquetResult<()> {
         let (found, values) = self.values.fill(rows, &mut self.levels)?;
         let given = self.levels.iter().filter(|&&level| level == self.flat.max_def).count();
@@ -630,7 +640,7 @@ mod tests {
     use super::*;
     use crate::{Contents, OutputFile, writer};
     use ::parquet::arrow::ArrowWriter;
-    use ::parquet::file::properties::WriterProperties;
+    use ::parquet::file::properties::{WriterProperties, WriterVersion};
     use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray};
     use calipers_core::{Record as CoreRecord, Samples};
 
@@ -727,6 +737,71 @@ mod tests {
         writer.close().unwrap();
         let source = Source::bytes("table", bytes);
         assert_eq!(quickly(&source, &Projection::everything()).expect("it is plain"), slowly(&source));
+    }
+
+    /// Pages that are decoded as they are, pages of other forms, and columns in which one follows the other.
+    #[test]
+    fn pages_of_any_form_are_read_as_rows_are() {
+        // More than are read at once where there are no dictionaries.
+        const ROWS: usize = 8500;
+        let ids: [(&str, fn(usize) -> String); 4] = [
+            ("counting", |row| format!("q{row}")),
+            ("counting with a gap", |row| format!("q{}", if row < 8300 { row } else { row + 7 })),
+            ("long from some row on", |row| if row < 8300 { format!("q{row}") } else { format!("question {row:06}") }),
+            ("in no order", |row| format!("é{}", row * 7919 % 10_007)),
+        ];
+        let versions = [WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0];
+        let forms = versions.into_iter().flat_map(|version| [(version, true), (version, false)]);
+        for (form, (version, has_dictionaries)) in forms.enumerate() {
+            for (place, (name, id)) in ids.iter().enumerate() {
+                let is_given = |row: usize| (form + place) % 2 == 0 || row != 8400;
+                let score = |row: usize| is_given(row).then_some((row % 101) as f64 / 100.0);
+                let kind = |row: usize| is_given(row).then(|| format!("kind {}", row % (100 + row / 20)));
+                let columns: [(&str, ArrayRef); 3] = [
+                    ("id", Arc::new((0..ROWS).map(|row| Some(id(row))).collect::<StringArray>())),
+                    ("score", Arc::new((0..ROWS).map(score).collect::<Float64Array>())),
+                    ("kind", Arc::new((0..ROWS).map(kind).collect::<StringArray>())),
+                ];
+                let batch = RecordBatch::try_from_iter(columns).unwrap();
+                let properties = WriterProperties::builder()
+                    .set_writer_version(version)
+                    .set_dictionary_enabled(has_dictionaries)
+                    // Texts that come later stand as they are.
+                    .set_dictionary_page_size_limit(if place % 2 == 0 { 1 << 20 } else { 2000 })
+                    .set_data_page_row_count_limit(1000);
+                let mut bytes = Vec::new();
+                let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), Some(properties.build())).unwrap();
+                writer.write(&batch).unwrap();
+                writer.close().unwrap();
+                let source = Source::bytes("table", bytes);
+                let quick = quickly(&source, &Projection::everything()).expect("it is plain");
+                assert!(quick == slowly(&source), "{name}, {version:?}, dictionaries: {has_dictionaries}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_row_group_with_more_values_than_rows_is_refused() {
+        let mut samples = Samples::new();
+        for i in 0..60 {
+            samples.push(format!("q{i}")).score("judge", f64::from(i) / 64.0);
+        }
+        let whole = table("rows", samples).read_all().unwrap();
+        // As the metadata store a whole number: twice as large.
+        let [all, fewer] = [2 * 60, 2 * 20];
+        let damaged = (whole.len() / 2..whole.len()).filter(|&at| whole[at] == all).map(|at| {
+            let mut bytes = whole.to_vec();
+            bytes[at] = fewer;
+            Source::bytes("table", bytes)
+        });
+        let says_fewer = |source: &Source| open(source).is_ok_and(|file| file.metadata().row_group(0).num_rows() == 20);
+        let damaged: Vec<Source> = damaged.filter(says_fewer).collect();
+        assert!(!damaged.is_empty());
+        for source in damaged {
+            assert!(quickly(&source, &Projection::everything()).is_none());
+            let error = Parquet.read(&source).expect_err("there are more values").to_string();
+            assert!(error.contains("a column has more values than its row group has rows, 20"), "{error}");
+        }
     }
 
     #[test]

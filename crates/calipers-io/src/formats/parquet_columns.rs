@@ -6,6 +6,7 @@
 use super::native::{ColumnRole, RowsOfRun, WRAPPED_ERROR, says_no_error};
 use super::native_fast::rows_by_run;
 use super::parquet::{BoundedFile, WHAT, is_long_text};
+use super::parquet_pages::{ColumnPages, ShortNames};
 use crate::catch_panic::read_catching_panic;
 use crate::columns::ColumnRoles;
 use crate::{Projection, Source};
@@ -86,6 +87,26 @@ struct ParquetColumn {
     role: ColumnRole,
     /// True when its texts are stored in a dictionary.
     is_coded: bool,
+    in_pages: Option<PagedKind>,
+}
+
+/// What a column holds whose pages are decoded without arrays in between.
+#[derive(Clone, Copy)]
+enum PagedKind {
+    ShortTexts,
+    Places,
+    Floats,
+}
+
+impl PagedKind {
+    fn of(role: &ColumnRole, kind: &DataType, is_coded: bool) -> Option<Self> {
+        match (role, kind) {
+            (ColumnRole::Id | ColumnRole::SampleId, DataType::Utf8) => Some(Self::ShortTexts),
+            (ColumnRole::Fact(_) | ColumnRole::Label(_), DataType::Utf8) if is_coded => Some(Self::Places),
+            (ColumnRole::Score(_), DataType::Float64) => Some(Self::Floats),
+            _ => None,
+        }
+    }
 }
 
 impl ParquetColumns {
@@ -98,10 +119,12 @@ impl ParquetColumns {
             is_flat && is_plain(field) && !is_long_text(stored, role, &[place])
         })?;
         let columns = chosen.into_iter().map(|(place, role)| {
-            let is_text = *metadata.schema().field(place).data_type() == DataType::Utf8;
+            let kind = metadata.schema().field(place).data_type();
+            let is_text = *kind == DataType::Utf8;
             let is_coded =
                 is_text && !matches!(role, ColumnRole::Id | ColumnRole::SampleId) && has_dictionary(stored, place);
-            ParquetColumn { place, role, is_coded }
+            let in_pages = PagedKind::of(&role, kind, is_coded);
+            ParquetColumn { place, role, is_coded, in_pages }
         });
         Some(Self(columns.collect()))
     }
@@ -149,15 +172,20 @@ impl ParquetColumns {
         groups: Vec<usize>,
         sink: &dyn Fn(RowsOfRun) -> bool,
     ) -> Option<usize> {
+        let file = Arc::new(BoundedFile::open(source).ok()?);
         let mut slots: Vec<ArrowSlot> = self.0.iter().map(|column| ArrowSlot::new(&column.role)).collect();
-        let mut known: Vec<KnownTexts> = self.0.iter().map(|_| KnownTexts::default()).collect();
+        let batch_max = self.batch_max();
         let mut rows = 0;
         for group in groups {
-            // A batch over two groups would have to join their dictionaries.
-            for batch in self.batches(source, metadata, group)? {
-                let batch = batch.ok()?;
-                for ((slot, array), known) in slots.iter_mut().zip(batch.columns()).zip(&mut known) {
-                    slot.add_coded(array, known)?;
+            let group = TableGroup::new(source, &file, metadata, group, batch_max);
+            let columns = self.0.iter().zip(&mut slots);
+            let mut columns: Vec<GroupColumn<'_>> =
+                columns.map(|(column, slot)| GroupColumn::open(column, &group, slot)).collect::<Option<_>>()?;
+            let mut done = 0;
+            while done < group.rows {
+                let batch = batch_max.min(group.rows - done);
+                for (column, slot) in columns.iter_mut().zip(&mut slots) {
+                    column.add(slot, &group, done, batch)?;
                 }
                 for rows in rows_of(&mut slots)? {
                     // A row may name an attempt that another has named.
@@ -165,25 +193,135 @@ impl ParquetColumns {
                         return None;
                     }
                 }
-                rows += batch.num_rows();
+                done += batch;
             }
+            // A damaged file may say that there are fewer rows than there are values.
+            if !columns.iter_mut().all(GroupColumn::is_at_end) {
+                return None;
+            }
+            rows += group.rows;
         }
         Some(rows)
     }
 
-    fn batches(&self, source: &Source, metadata: &ArrowReaderMetadata, group: usize) -> Option<RecordBatchReader> {
-        let table = metadata.metadata();
-        let rows = usize::try_from(table.row_group(group).num_rows()).unwrap_or(0);
-        let places = self.0.iter().map(|column| column.place);
+    /// How many rows are decoded and folded at once.
+    fn batch_max(&self) -> usize {
         // There are few runs, but there may be many clusters.
         let has_dictionary = self.0.iter().any(|column| column.is_coded && !matches!(column.role, ColumnRole::Run(_)));
-        let batch_max = if has_dictionary { BATCH_MAX } else { PLAIN_BATCH_MAX };
-        ReaderBuilder::new_with_metadata(BoundedFile::open(source).ok()?, metadata.clone())
-            .with_projection(ProjectionMask::roots(table.file_metadata().schema_descr(), places))
-            .with_batch_size(rows.clamp(1, batch_max))
-            .with_row_groups(vec![group])
+        if has_dictionary { BATCH_MAX } else { PLAIN_BATCH_MAX }
+    }
+}
+
+/// A row group that is being read. A batch over two would have to join their dictionaries.
+struct TableGroup<'t> {
+    source: &'t Source,
+    file: &'t Arc<BoundedFile>,
+    metadata: &'t ArrowReaderMetadata,
+    place: usize,
+    rows: usize,
+    batch_max: usize,
+}
+
+impl<'t> TableGroup<'t> {
+    fn new(
+        source: &'t Source,
+        file: &'t Arc<BoundedFile>,
+        metadata: &'t ArrowReaderMetadata,
+        place: usize,
+        batch_max: usize,
+    ) -> Self {
+        let rows = usize::try_from(metadata.metadata().row_group(place).num_rows()).unwrap_or(0);
+        Self { source, file, metadata, place, rows, batch_max }
+    }
+
+    fn pages(&self, column: usize) -> Option<ColumnPages> {
+        ColumnPages::open(self.file, self.metadata.metadata().row_group(self.place).column(column), self.rows)
+    }
+
+    /// A column as arrays, from this row on.
+    fn arrays(&self, column: usize, first: usize) -> Option<RecordBatchReader> {
+        let table = self.metadata.metadata();
+        ReaderBuilder::new_with_metadata(BoundedFile::open(self.source).ok()?, self.metadata.clone())
+            .with_projection(ProjectionMask::roots(table.file_metadata().schema_descr(), [column]))
+            .with_batch_size(self.rows.clamp(1, self.batch_max))
+            .with_row_groups(vec![self.place])
+            .with_offset(first)
             .build()
             .ok()
+    }
+}
+
+/// A column of a row group, and what is known of its values so far.
+struct GroupColumn<'c> {
+    column: &'c ParquetColumn,
+    values: GroupValues,
+}
+
+enum GroupValues {
+    ShortTexts(ColumnPages),
+    /// With the code of each text of the dictionary.
+    Places(ColumnPages, Vec<u32>),
+    Floats(ColumnPages),
+    Arrays(RecordBatchReader, KnownTexts),
+}
+
+impl<'c> GroupColumn<'c> {
+    fn open(column: &'c ParquetColumn, group: &TableGroup<'_>, slot: &mut ArrowSlot) -> Option<Self> {
+        let mut in_pages = || {
+            let mut pages = group.pages(column.place)?;
+            Some(match column.in_pages? {
+                PagedKind::ShortTexts => GroupValues::ShortTexts(pages),
+                PagedKind::Floats => GroupValues::Floats(pages),
+                PagedKind::Places => {
+                    let codes = slot.codes_of_texts(pages.dictionary_texts()?)?;
+                    GroupValues::Places(pages, codes)
+                }
+            })
+        };
+        let values = match in_pages() {
+            Some(values) => values,
+            None => GroupValues::Arrays(group.arrays(column.place, 0)?, KnownTexts::default()),
+        };
+        Some(Self { column, values })
+    }
+
+    /// True if there are no more rows.
+    fn is_at_end(&mut self) -> bool {
+        match &mut self.values {
+            GroupValues::Arrays(arrays, _) => arrays.next().is_none(),
+            GroupValues::ShortTexts(pages) | GroupValues::Places(pages, _) | GroupValues::Floats(pages) => {
+                pages.is_at_end()
+            }
+        }
+    }
+
+    /// Adds so many rows; nothing if there is something unusual in them.
+    fn add(&mut self, slot: &mut ArrowSlot, group: &TableGroup<'_>, done: usize, rows: usize) -> Option<()> {
+        let added = match &mut self.values {
+            GroupValues::Arrays(arrays, known) => {
+                let batch = arrays.next()?.ok()?;
+                return if batch.num_rows() == rows { slot.add_coded(batch.columns().first()?, known) } else { None };
+            }
+            GroupValues::ShortTexts(pages) => pages.take_names(rows).map(|names| slot.add_short_names(names)),
+            GroupValues::Places(pages, codes) => {
+                let mut places = Vec::with_capacity(rows);
+                let taken = pages.take_places(rows, &mut places);
+                // A place beyond the dictionary is a mistake, and arrays have an error for it.
+                let largest = || places.iter().fold(0, |largest, &place| largest.max(place)) as usize;
+                let is_known = |_: &()| largest() < codes.len();
+                taken.filter(is_known).map(|()| slot.add_places(&places, codes))
+            }
+            GroupValues::Floats(pages) => {
+                let mut floats = Vec::with_capacity(rows);
+                pages.take_floats(rows, &mut floats).map(|()| slot.add_floats(floats))
+            }
+        };
+        if let Some(added) = added {
+            return added;
+        }
+        // What is in the pages has another form from here on. Nothing of it has been added.
+        self.values = GroupValues::Arrays(group.arrays(self.column.place, done)?, KnownTexts::default());
+        self.add(slot, group, done, rows)
     }
 }
 
@@ -345,12 +483,7 @@ impl ArrowSlot {
                     *ids = table;
                     return Some(());
                 }
-                let is_empty = |name: Option<&str>| name.is_none_or(|name| name.trim().is_empty());
-                if names.iter().any(is_empty) {
-                    return None;
-                }
-                names.iter().flatten().for_each(|name| ids.push_text(name));
-                Some(())
+                add_names(ids, names.iter().flatten())
             }
             Self::Epoch(epochs) => {
                 let mut is_good = true;
@@ -380,11 +513,8 @@ impl ArrowSlot {
                     unscored.extend(nulls.map(|row| (row as u32, "null")));
                 }
                 if let Some(floats) = array.as_primitive_opt::<Float64Type>() {
-                    // No early exit, so that vector instructions can do it. There may be anything under a null.
-                    let may_have_nan = floats.values().iter().fold(false, |found, x| found | x.is_nan());
-                    let is_nan = |&row: &usize| floats.is_valid(row) && floats.value(row).is_nan();
-                    let rows = if may_have_nan { floats.len() } else { 0 };
-                    unscored.extend((0..rows).filter(is_nan).map(|row| (row as u32, "no value")));
+                    // There may be anything under a null.
+                    unscored.extend(nan_rows(floats.values(), |row| floats.is_valid(row)));
                 }
                 // Text may hold a list or a map.
                 let is_nested = |text: &str| text.trim_start().starts_with(['{', '[']);
@@ -409,6 +539,79 @@ impl ArrowSlot {
             }
         }
     }
+}
+
+impl ArrowSlot {
+    /// The codes of texts in a column of texts.
+    fn codes_of_texts(&mut self, texts: Vec<&str>) -> Option<Vec<u32>> {
+        match self {
+            Self::Fact(_, cells) | Self::Label(_, cells) => cells.codes_of_texts(texts),
+            _ => None,
+        }
+    }
+
+    /// Adds rows by their places among texts with these codes.
+    fn add_places(&mut self, places: &[u32], codes: &[u32]) -> Option<()> {
+        match self {
+            Self::Fact(_, cells) | Self::Label(_, cells) => {
+                cells.extend_known(places.iter().copied(), codes).then_some(())
+            }
+            _ => None,
+        }
+    }
+
+    /// Adds names of at most twelve bytes.
+    fn add_short_names(&mut self, names: ShortNames) -> Option<()> {
+        if let Self::Id = self {
+            *self = Self::Names(Table::default());
+        }
+        let Self::Names(ids) = self else { return None };
+        let views = match names {
+            ShortNames::Counting(texts) if ids.rows() == 0 => {
+                *ids = Table::with_counting_texts(texts);
+                return Some(());
+            }
+            ShortNames::Counting(texts) => texts.views(),
+            ShortNames::Listed(views) => views,
+        };
+        let views = &views[..];
+        if let Some(table) = ids.rows().eq(&0).then(|| Table::with_short_texts(views)).flatten() {
+            *ids = table;
+            return Some(());
+        }
+        let views: Vec<[u8; 16]> = views.iter().map(|view| view.to_le_bytes()).collect();
+        let name = |view| {
+            let [length, _, _, _, text @ ..]: &[u8; 16] = view;
+            std::str::from_utf8(&text[..usize::from(*length)]).ok()
+        };
+        let names: Vec<&str> = views.iter().map(name).collect::<Option<_>>()?;
+        add_names(ids, names.into_iter())
+    }
+
+    /// Adds scores, none of which is null.
+    fn add_floats(&mut self, floats: Vec<f64>) -> Option<()> {
+        let Self::Score { cells, unscored, .. } = self else { return None };
+        unscored.extend(nan_rows(&floats, |_| true));
+        cells.append_floats(floats);
+        Some(())
+    }
+}
+
+/// Adds the names of samples; nothing if one is blank.
+fn add_names<'n>(ids: &mut Table, names: impl Iterator<Item = &'n str> + Clone) -> Option<()> {
+    if names.clone().any(|name| name.trim().is_empty()) {
+        return None;
+    }
+    names.for_each(|name| ids.push_text(name));
+    Some(())
+}
+
+/// The rows with a score that is no number, and why they have none.
+fn nan_rows(floats: &[f64], is_given: impl Fn(usize) -> bool) -> impl Iterator<Item = (u32, &'static str)> {
+    // No early exit, so that vector instructions can do it.
+    let may_have_nan = floats.iter().fold(false, |found, x| found | x.is_nan());
+    let rows = if may_have_nan { floats.len() } else { 0 };
+    (0..rows).filter(move |&row| floats[row].is_nan() && is_given(row)).map(|row| (row as u32, "no value"))
 }
 
 /// The whole numbers of an array that has no gaps.
