@@ -87,7 +87,7 @@ fn strips(view: &CaseView) -> Markup {
 }
 
 fn passed_sentence(view: &CaseView, model: Option<&str>) -> String {
-    let of_model = || view.entries.iter().filter(|entry| entry.run.model.as_deref() == model);
+    let of_model = || view.entries.iter().filter(move |entry| entry.run.model.as_deref() == model);
     let count_of = |outcome| of_model().filter(|entry| entry.outcome == outcome).count();
     let (passed, failed) = (count_of(PageOutcome::Passed), count_of(PageOutcome::Failed));
     match passed + failed {
