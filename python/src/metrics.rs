@@ -14,6 +14,7 @@ use indexmap::IndexMap;
 use pyo3::exceptions::{PyException, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -164,6 +165,11 @@ impl Given {
             Value::Map(entries) if entries.is_empty() => Ok(Self::One(None)),
             Value::List(items) if items.is_empty() => Ok(Self::One(None)),
             Value::Map(entries) => {
+                // In Python, 1 and "1" are two keys.
+                let mut known = HashSet::new();
+                if let Some((name, _)) = entries.iter().find(|(name, _)| !known.insert(name)) {
+                    return Err(format!("it gave two numbers that are called `{name}`"));
+                }
                 let named = entries.iter().map(|(name, value)| Ok((name.to_string(), number(value)?)));
                 Ok(Self::Named(named.collect::<Result<_, String>>()?))
             }

@@ -153,3 +153,17 @@ def test_arrays_and_series_are_lists_of_numbers(library):
     results = calipers.score(DATA, metric=[ends, named])
     assert [results["ends-1"].value, results["ends-2"].value] == [0.5, 1.0]
     assert results["first"].value == 0.25
+
+
+def test_what_is_no_number_is_refused_and_a_number_alone_is_taken():
+    numpy = pytest.importorskip("numpy")
+    for number in (numpy.float32(0.5), numpy.array(0.5), {"share": numpy.array(0.5)}):
+        assert next(iter(calipers.score(DATA, metric=lambda scores: number))).value == 0.5
+    for wrong, what in [
+        (numpy.zeros((2, 2)), "no number"),
+        ({"a": {}}, "no number"),
+        (float("inf"), "not finite"),
+        ({1: 0.5, "1": 0.7}, "two numbers that are called `1`"),
+    ]:
+        with pytest.raises(calipers.MetricError, match=what):
+            calipers.score(DATA, metric=lambda scores: wrong)

@@ -173,6 +173,19 @@ def test_the_labels_of_a_series_name_its_samples():
     assert figure(attempts) == [(0.75, 2, 0)]
 
 
+@pytest.mark.parametrize("ids", [IDS, ["a", "b", "c", "d"], [4, 7, 1, 2]], ids=str)
+def test_the_named_index_of_a_frame_is_a_column(ids):
+    data = pandas.DataFrame({"id": ids, "score": [1, 0, 1, 1]})
+    indexed = data.set_index("id")
+    assert calipers.read(indexed).to_columns()["id"] == ids
+    assert calipers.compare(indexed, data)["accuracy"].n == 4
+    # The column counts where both are there, and an index without a name is that of rows.
+    kept = data.set_index(pandas.Index([9, 9, 9, 9], name="id"))
+    assert calipers.read(kept).to_columns()["id"] == ids
+    attempts = kept.set_index(pandas.MultiIndex.from_arrays([range(4), [1, 1, 2, 2]], names=[None, "epoch"]))
+    assert calipers.read(attempts).to_columns()["epoch"] == [1, 1, 2, 2]
+
+
 @pytest.mark.parametrize(
     ("data", "what"),
     [

@@ -368,6 +368,11 @@ def check_scriptless(page, folder, file):
     same(page.do("document.querySelectorAll('.static tbody tr').length"), 11, "what did not pass, without a script")
     same(page.do("getComputedStyle(document.querySelector('.static')).display"), "block", "and it is seen")
     page.picture(folder / "gate-scriptless-1280.png", whole=True)
+    page.size(400, 850)
+    page.open(file, scripted=False)
+    same(page.do(WIDE), [], "without a script, it is not wider than a telephone")
+    page.picture(folder / "gate-scriptless-400.png", whole=True)
+    page.size(1280, 900)
 
 
 def check_print(page, folder):

@@ -4,7 +4,7 @@ use crate::HistoryError;
 use crate::catalog::CaseSet;
 use crate::database::History;
 use crate::loaded::{keep_cases, load_run};
-use crate::reading_choices::shared_counting;
+use crate::reading_choices::{shared_counting, source_of};
 use calipers::compare::{ChangeScale, CompareOptions};
 use calipers::data::Value;
 use calipers::metric::Metric;
@@ -12,7 +12,7 @@ use calipers::render::view::{TrendBreak, TrendChange, TrendChoice, TrendDrift, T
 use calipers::render::{HistoryRun, RunFilter};
 use calipers::stats::threshold_test::Direction;
 use calipers::trend::{PairedChange, change, judge_changes};
-use calipers::{LoadedRun, Registry};
+use calipers::{LoadedRun, Reducer, Registry, Selection};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::{Duration, Instant};
@@ -122,7 +122,8 @@ impl History {
     fn find_changes(&self, view: &mut TrendView, choice: &TrendChoice) -> Result<(), HistoryError> {
         let Ok(metric) = Registry::builtin().metric(&choice.metric, &Value::Null) else { return Ok(()) };
         let end = Instant::now() + PATIENCE;
-        let mut comparer = PairComparer { history: self, metric, choice, end, loaded: Vec::new() };
+        let mut comparer =
+            PairComparer { history: self, metric, choice, end, loaded: Vec::new(), stamps: HashMap::new() };
         let mut pairs: Vec<(Option<usize>, PairedChange)> = Vec::new();
         let mut drifts = Vec::new();
         for series in 0..view.series.len() {
@@ -186,6 +187,8 @@ struct PairComparer<'a> {
     choice: &'a TrendChoice,
     end: Instant,
     loaded: Vec<(String, LoadedRun)>,
+    /// What each run's file is now, none where it is gone. A store is asked once for each.
+    stamps: HashMap<String, Option<String>>,
 }
 
 impl PairComparer<'_> {
@@ -212,14 +215,31 @@ impl PairComparer<'_> {
     }
 
     /// All that decides the answer: both files as they are now, and the figure. None if a file is gone.
-    fn question(&self, later: &HistoryRun, earlier: &HistoryRun) -> Option<String> {
-        let stamp = |run: &HistoryRun| {
-            let data = std::fs::metadata(&run.source).ok()?;
-            let modified = data.modified().ok()?.duration_since(std::time::UNIX_EPOCH).ok()?.as_nanos();
-            Some(format!("{} {} {modified} {}", run.key, data.len(), run.choices))
-        };
-        let TrendChoice { score, metric, .. } = self.choice;
-        Some(format!("{}|{}|{score}|{metric}|{}", stamp(later)?, stamp(earlier)?, env!("CARGO_PKG_VERSION")))
+    fn question(&mut self, later: &HistoryRun, earlier: &HistoryRun) -> Option<String> {
+        let (later, earlier) = (self.stamp(later)?, self.stamp(earlier)?);
+        let TrendChoice { score, metric, reducer } = self.choice;
+        let reducer = reducer.as_deref().unwrap_or_default();
+        Some(format!("{later}|{earlier}|{score}|{metric}|{reducer}|{}", env!("CARGO_PKG_VERSION")))
+    }
+
+    /// What a run's file is now.
+    fn stamp(&mut self, run: &HistoryRun) -> Option<String> {
+        if !self.stamps.contains_key(&run.key) {
+            let version = source_of(run).ok().and_then(|source| source.version().ok().flatten());
+            let stamp = version.map(|version| {
+                let tag = version.tag.unwrap_or_default();
+                format!("{} {} {} {tag} {}", run.key, version.size, version.modified_ns, run.choices)
+            });
+            self.stamps.insert(run.key.clone(), stamp);
+        }
+        self.stamps[&run.key].clone()
+    }
+
+    /// How scores count in these runs, with the attempts of a sample reduced as in the figure.
+    fn selection<'r>(&self, runs: impl IntoIterator<Item = &'r HistoryRun>) -> Result<Selection, HistoryError> {
+        let reducer = self.choice.reducer.as_deref().map(Reducer::parse).transpose();
+        let reducer = reducer.map_err(|error| HistoryError::Run(error.into()))?;
+        Ok(Selection { reducers: reducer.map(|reducer| vec![reducer]), ..shared_counting(runs)? })
     }
 
     fn compute(&mut self, later: &HistoryRun, earlier: &HistoryRun) -> Result<PairedChange, HistoryError> {
@@ -233,7 +253,7 @@ impl PairComparer<'_> {
                 keep_cases(&mut earlier_run, &same);
             }
         }
-        let selection = shared_counting([later, earlier])?;
+        let selection = self.selection([later, earlier])?;
         change(&later_run, &earlier_run, &self.metric, &selection).map_err(|error| HistoryError::Run(error.into()))
     }
 
@@ -242,7 +262,7 @@ impl PairComparer<'_> {
             return Ok(known.clone());
         }
         let needs = CompareOptions { metrics: Some(vec![self.metric.clone()]), ..CompareOptions::default() };
-        let needs = needs.needs(&shared_counting([run])?);
+        let needs = needs.needs(&self.selection([run])?);
         let mut loaded = load_run(run, &run.key, &needs)?;
         // Of several scorers, the one that the figure is of.
         if loaded.samples.scorers().any(|name| **name == *self.choice.score) {

@@ -297,6 +297,8 @@ def _pandas(data: Any, name: str) -> _core.Source:
         twice = data.columns[data.columns.duplicated()][0]
         raise DataError(f"two columns are called `{twice}`", place=f"in {name}", hint="rename one of them, or leave it out")
     data = _with_texts(data)
+    if data.ndim > 1:
+        data = _with_index(data)
     if hasattr(data, "__arrow_c_stream__") and row_names is None:
         try:
             return _core.Source.arrow(name, data)
@@ -307,9 +309,17 @@ def _pandas(data: Any, name: str) -> _core.Source:
             pass
     if data.ndim == 1:
         return _scores(_cells(data), name, row_names)
-    if any(label is not None for label in data.index.names):
-        data = data.reset_index()
     return _columns({str(label): _cells(data[label]) for label in data.columns}, name)
+
+
+def _with_index(data: Any) -> Any:
+    """The same frame with the named parts of its index as columns. Arrow has none of an index that counts, as that of `set_index("id")` does
+    where ids are consecutive numbers."""
+    named = [label for label in data.index.names if label is not None and label not in data.columns]
+    if not named:
+        return data
+    others = [place for place, label in enumerate(data.index.names) if label not in named]
+    return (data.reset_index(others, drop=True) if others else data).reset_index()
 
 
 def _with_texts(data: Any) -> Any:

@@ -324,6 +324,9 @@ fn a_policy_is_replayed_over_the_runs_of_a_bucket() {
     let verdicts = |page: &str| ["</svg>pass</span>", "</svg>fail</span>"].map(|verdict| page.matches(verdict).count());
     // Each is told in the table, and in the tally above it.
     assert_eq!(verdicts(&page), [2, 2], "{page}");
+    // Runs of a bucket are compared in a trend, as those of a folder are.
+    let trend = served.get("/api/trend").json();
+    assert_eq!((&trend["points"][1]["change"]["pairs"], &trend["tests"]), (&10.into(), &1.into()), "{trend:#}");
     // What is no longer there cannot be judged again.
     bucket.send("DELETE", "/team/suite/good.jsonl", b"");
     let page = served.get("/verdicts").body;

@@ -98,7 +98,7 @@ impl Answer {
         Self { status, head, body }
     }
 
-    fn json(&self) -> Json {
+    pub(crate) fn json(&self) -> Json {
         serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {}", self.body))
     }
 }
@@ -174,6 +174,87 @@ fn a_trend_knows_its_error_and_breaks_where_the_cases_changed() {
     assert!(page.contains("something else under the same name"), "{page}");
     let all = served.get(&format!("/compare?run={}&run={}&cases=all", keys[0], keys[1])).body;
     assert!(all.contains("They are compared nevertheless"), "{all}");
+}
+
+#[test]
+fn what_is_searched_for_may_be_written_large_or_small() {
+    let folder = Scratch::new();
+    folder.write("logs/ÄRGER 100%/1.jsonl", records(|id| id % 2 == 0, ""));
+    folder.write("logs/other/1.jsonl", records(|id| id % 2 == 0, ""));
+    let served = Served::with_runs(&folder, &["logs"], 2);
+    for (text, found) in [("%C3%84RGER", 1), ("%C3%84rger", 1), ("100%25", 1), ("R_100", 0), ("OTHER", 1), ("", 2)] {
+        assert_eq!(served.get(&format!("/api/runs?q={text}")).json()["total"], found, "{text}");
+    }
+}
+
+/// A log of thirty samples with four attempts each, of which so many pass; two reducers are recorded.
+fn log_of_attempts(day: u32, passing: usize) -> String {
+    let attempt = |id: usize, epoch: usize| {
+        let value = if epoch <= passing { "C" } else { "I" };
+        serde_json::json!({ "id": id, "epoch": epoch, "input": format!("q{id}"), "target": "x", "scores": { "match": { "value": value } } })
+    };
+    let samples: Vec<Json> = (0..30).flat_map(|id| (1..=4).map(move |epoch| attempt(id, epoch))).collect();
+    serde_json::json!({
+        "version": 2, "status": "success", "samples": samples,
+        "eval": {
+            "task": "nightly", "model": "acme/large", "created": format!("2026-01-0{day}T09:00:00+00:00"),
+            "dataset": { "samples": 30 }, "config": { "epochs": 4, "epochs_reducer": ["mean", "max"] },
+            "scorers": [{ "name": "match", "metrics": [{ "name": "inspect_ai/accuracy" }] }],
+        },
+    })
+    .to_string()
+}
+
+#[test]
+fn the_changes_of_a_trend_are_of_the_reducer_that_it_shows() {
+    let folder = Scratch::new();
+    for (day, passing) in [(1, 3), (2, 3), (3, 1)] {
+        folder.write(&format!("logs/{day}.json"), log_of_attempts(day, passing));
+    }
+    let served = Served::with_runs(&folder, &["logs"], 3);
+    // Asked one after the other: what is kept of one is not taken for the other.
+    for (reducer, value, change, verdict) in
+        [("mean", 0.25, -0.5, "regressed"), ("max", 1.0, 0.0, "no change detected"), ("mean", 0.25, -0.5, "regressed")]
+    {
+        let trend =
+            served.get(&format!("/api/trend?suite=nightly&score=match&metric=accuracy&reducer={reducer}")).json();
+        let last = &trend["points"][2];
+        assert_eq!((&trend["reducer"], &last["value"]), (&Json::from(reducer), &Json::from(value)), "{trend:#}");
+        assert_eq!(last["change"]["value"], change, "{reducer}: {trend:#}");
+        assert_eq!(last["change"]["verdict"], verdict, "{reducer}: {trend:#}");
+        assert_eq!(trend["drifts"][0]["change"]["value"], change, "{reducer}: {trend:#}");
+    }
+}
+
+#[test]
+fn a_case_of_several_models_has_a_strip_for_each() {
+    let folder = Scratch::new();
+    for (day, large, small) in [(1, 4, 0), (2, 4, 0), (3, 0, 0)] {
+        folder.write(&format!("logs/{day}.json"), log_of_attempts(day, large));
+        folder.write(
+            &format!("logs/{day}-s.json"),
+            log_of_attempts(day, small).replace("acme/large", "acme/small").replace("T09", "T10"),
+        );
+    }
+    folder.write("policy.json", r#"{"pass_criteria": {"overall": "at least 80%"}}"#);
+    let served = Served::with_runs(&folder, &["logs", "--policy", "policy.json"], 6);
+    let runs = served.get("/api/runs").json();
+    let of_model = |model: &str| -> Vec<String> {
+        let runs = runs["runs"].as_array().unwrap().iter().filter(|run| run["model"] == model);
+        runs.map(|run| run["key"].as_str().unwrap().to_owned()).collect()
+    };
+    let page = served.get("/case?suite=nightly&id=7").body;
+    assert_eq!(page.matches("<ol class=\"outcome-strip\"").count(), 2, "{page}");
+    assert!(page.contains("passed in 2 of 3") && page.contains("passed in 0 of 3"), "{page}");
+    for keys in [of_model("acme/large"), of_model("acme/small")] {
+        for pair in keys.windows(2) {
+            let beside = format!("/runs/{}/sample?id=7&amp;attempt=1&amp;beside={}", pair[0], pair[1]);
+            assert!(page.contains(&beside), "{beside}: {page}");
+        }
+    }
+    // Verdicts tell the models apart, too.
+    let verdicts = served.get("/verdicts").body;
+    assert_eq!((verdicts.matches("acme/large").count(), verdicts.matches("acme/small").count()), (3, 3), "{verdicts}");
 }
 
 #[test]

@@ -39,7 +39,7 @@ pub use column::PackedText;
 pub use completeness::{Completeness, ExpectedRun, NEVER_RAN, RunEnding};
 pub use counted_names::CountingTexts;
 pub use deliveries::{Contradiction, DeliveredAttempt, Delivery, Difference, DifferentPart};
-pub use distinct_texts::DistinctTexts;
+pub use distinct_texts::{DistinctTexts, TextList};
 pub use distribution::{Bar, Distribution, DistributionOf};
 pub use ids::SampleId;
 pub use labels::{Labels, digit as decimal_digit, number as parse_number};

@@ -594,7 +594,7 @@ mod tests {
 
     #[test]
     fn codes_of_given_texts_are_these_texts() {
-        let texts = || DistinctTexts::new(["x", "y", "z"]).expect("distinct");
+        let texts = || DistinctTexts::new(["x", "y", "z"].map(str::to_owned).to_vec()).expect("distinct");
         let codes = [2, 0, 7, 2, u32::MAX];
         let mut given = Cells::of_texts(texts());
         assert!(given.extend_codes(codes.into_iter()));

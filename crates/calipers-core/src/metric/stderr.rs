@@ -387,7 +387,7 @@ mod tests {
             Names::Pushed => Cells::labels(),
             Names::OneTable => clusters.clone(),
             Names::OtherTable => {
-                Cells::of_texts(DistinctTexts::new(texts().iter().map(String::as_str)).expect("distinct"))
+                Cells::of_texts(DistinctTexts::new(texts()).expect("distinct"))
             }
         };
         if !cells.extend_codes(ids.iter().map(|&id| code(id))) {
@@ -407,7 +407,7 @@ mod tests {
     #[test]
     fn clusters_are_the_same_wherever_their_names_come_from() {
         use Names::{OneTable, OtherTable, Pushed};
-        let one = Cells::of_texts(DistinctTexts::new(texts().iter().map(String::as_str)).expect("distinct"));
+        let one = Cells::of_texts(DistinctTexts::new(texts()).expect("distinct"));
         let plan = Plan::new().metrics([stderr_clustered("document")]);
         let measure = |shards: [Names; 3], is_folded: bool, is_saved: bool| {
             let mut whole = plan.start();

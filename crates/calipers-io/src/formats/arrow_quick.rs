@@ -9,9 +9,9 @@ use arrow_array::types::{
     ArrowDictionaryKeyType, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type,
     UInt64Type,
 };
-use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_array::{Array, ArrayRef, GenericStringArray, OffsetSizeTrait, RecordBatch, StringViewArray};
 use arrow_schema::DataType;
-use calipers_core::{Cells, DistinctTexts};
+use calipers_core::{Cells, DistinctTexts, TextList};
 
 /// Rows folded at once where each column is taken as it is: all that is made of them stays in the cache.
 const ROWS_AT_ONCE: usize = 1 << 14;
@@ -69,15 +69,39 @@ pub(super) fn rows_at_once(forms: &[ColumnForm]) -> usize {
     if forms.iter().any(|form| matches!(form, ColumnForm::Long)) { BATCH_MAX } else { ROWS_AT_ONCE }
 }
 
-/// The texts of a dictionary, if none is missing or there twice.
+/// An array of texts as a list: both kinds of offsets, and views.
+#[derive(Debug)]
+struct Listed<A>(A);
+
+impl<O: OffsetSizeTrait> TextList for Listed<GenericStringArray<O>> {
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn text(&self, place: usize) -> &str {
+        self.0.value(place)
+    }
+}
+
+impl TextList for Listed<StringViewArray> {
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn text(&self, place: usize) -> &str {
+        self.0.value(place)
+    }
+}
+
+/// The texts of a dictionary, if none is missing or there twice. They stay where they are.
 fn distinct(texts: &ArrayRef) -> Option<DistinctTexts> {
     if texts.null_count() > 0 {
         return None;
     }
     match texts.data_type() {
-        DataType::Utf8 => DistinctTexts::new(texts.as_string_opt::<i32>()?.iter().flatten()),
-        DataType::LargeUtf8 => DistinctTexts::new(texts.as_string_opt::<i64>()?.iter().flatten()),
-        DataType::Utf8View => DistinctTexts::new(texts.as_string_view_opt()?.iter().flatten()),
+        DataType::Utf8 => DistinctTexts::new(Listed(texts.as_string_opt::<i32>()?.clone())),
+        DataType::LargeUtf8 => DistinctTexts::new(Listed(texts.as_string_opt::<i64>()?.clone())),
+        DataType::Utf8View => DistinctTexts::new(Listed(texts.as_string_view_opt()?.clone())),
         _ => None,
     }
 }

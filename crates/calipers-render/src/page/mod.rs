@@ -291,7 +291,7 @@ fn samples(report: &PageReport) -> Markup {
                     span.scriptless { " The whole table, search and each sample's own view need JavaScript." }
                 }
                 @if !shown.is_empty() {
-                    table.plain {
+                    table.plain.stack {
                         thead { tr { th { "outcome" } th { "sample" } th { "category" } th { "attempts passed" } th { "why" } } }
                         tbody { @for sample in &shown { (static_row(sample)) } }
                     }
@@ -309,7 +309,7 @@ fn static_row(sample: &PageSample) -> Markup {
             td { (plots::key(word)) " " (word) }
             td { (link_in(sample.run, &sample.id.to_string())) }
             td { (sample.category.as_deref().map(name).unwrap_or_default()) }
-            td.num { @if sample.outcome != PageOutcome::Scored { (passed) " of " (sample.attempts.len()) } }
+            td.num data-label="attempts passed" { @if sample.outcome != PageOutcome::Scored { (passed) " of " (sample.attempts.len()) } }
             td { (sample.reason.as_ref().map(shortcoming_sentence).as_deref().map(sentence).unwrap_or_default()) }
         }
     }

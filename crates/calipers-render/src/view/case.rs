@@ -37,7 +37,7 @@ pub struct CaseEntry {
     pub attempts: u32,
     /// The mean of its scores by the first scorer.
     pub score: Option<f64>,
-    /// True when it asks something else than in the run before.
+    /// True when it asks something else than in the run of the same model before.
     pub is_changed: bool,
 }
 
@@ -58,16 +58,51 @@ pub fn case_html(view: &CaseView, delivery: Delivery<'_>) -> String {
             }
         }
         @if view.entries.is_empty() { div.empty { p { "No run of this suite has such a case." } } }
-        @else { (strip(view)) (table(view)) }
+        @else { (strips(view)) (table(view)) }
     };
     layout(&format!("{} · {}", view.id, view.suite), Section::Runs, delivery, &main)
 }
 
-/// The outcomes from the first run to the last. A gap stands where the case began to ask something else.
-fn strip(view: &CaseView) -> Markup {
+/// The models of the entries, those of the latest runs first.
+fn models(view: &CaseView) -> Vec<Option<&str>> {
+    let mut models: Vec<Option<&str>> = Vec::new();
+    for entry in &view.entries {
+        let model = entry.run.model.as_deref();
+        if !models.contains(&model) {
+            models.push(model);
+        }
+    }
+    models
+}
+
+/// A strip for each model: whether a case is flaky, or got worse, is a question about one of them.
+fn strips(view: &CaseView) -> Markup {
+    let models = models(view);
+    html! {
+        @for model in &models {
+            @if models.len() > 1 { p.quiet { (model.map_or_else(|| "without a model".to_owned(), name)) " · " (passed_sentence(view, *model)) } }
+            (strip(view, *model))
+        }
+    }
+}
+
+fn passed_sentence(view: &CaseView, model: Option<&str>) -> String {
+    let of_model = || view.entries.iter().filter(move |entry| entry.run.model.as_deref() == model);
+    let count_of = |outcome| of_model().filter(|entry| entry.outcome == outcome).count();
+    let (passed, failed) = (count_of(PageOutcome::Passed), count_of(PageOutcome::Failed));
+    match passed + failed {
+        0 => "no verdict".to_owned(),
+        judged => {
+            format!("passed in {passed} of {judged} ({})", Scale::Percent.text(passed as f64 / judged as f64))
+        }
+    }
+}
+
+/// The outcomes from the first run of a model to the last. A gap stands where the case began to ask something else.
+fn strip(view: &CaseView, model: Option<&str>) -> Markup {
     html! {
         ol.outcome-strip aria-label="Outcomes, from the first run to the latest" {
-            @for entry in view.entries.iter().rev() {
+            @for entry in view.entries.iter().rev().filter(|entry| entry.run.model.as_deref() == model) {
                 li.changed[entry.is_changed] {
                     a href=(sample_address(&entry.run.key, &view.id)) title=(format!("{}: {}", date_of(&entry.run), entry.outcome.name())) {
                         (key(entry.outcome.name())) span.visually-hidden { (date_of(&entry.run)) ": " (entry.outcome.name()) }
@@ -104,7 +139,7 @@ fn table(view: &CaseView) -> Markup {
                         td.num data-label="attempts passed" { @if entry.passed + entry.failed > 0 { (entry.passed) " of " (entry.passed + entry.failed) } @else { (entry.attempts) " without a verdict" } }
                         @if has_score { td.num data-label="score" { @if let Some(score) = entry.score { (number(score)) } } }
                         @if view.entries.len() > 1 {
-                            td { @if let Some(before) = view.entries.get(place + 1) { a href=(beside_address(&entry.run.key, &view.id, 1, (&before.run.key, 1))) { "beside the run before" } } }
+                            td { @if let Some(before) = view.entries[place + 1..].iter().find(|before| before.run.model == entry.run.model) { a href=(beside_address(&entry.run.key, &view.id, 1, (&before.run.key, 1))) { "beside the run before" } } }
                         }
                     }
                 }

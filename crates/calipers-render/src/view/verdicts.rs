@@ -91,15 +91,17 @@ fn suite_form(view: &VerdictsView) -> Markup {
 fn table(view: &VerdictsView) -> Markup {
     let is_replayed = view.policy.is_some();
     let has_version = view.entries.iter().any(|entry| entry.run.version_or_commit().is_some());
+    let has_model = view.entries.iter().any(|entry| entry.run.model.is_some());
     let has_given = view.entries.iter().any(|entry| !entry.given.is_empty());
     html! {
         table.plain.list.stack {
-            thead { tr { th { "run" } th { "suite" } @if has_version { th { "version" } } @if is_replayed { th { "this policy" } } @if has_given { th { "recorded" } } } }
+            thead { tr { th { "run" } th { "suite" } @if has_model { th { "model" } } @if has_version { th { "version" } } @if is_replayed { th { "this policy" } } @if has_given { th { "recorded" } } } }
             tbody {
                 @for entry in &view.entries {
                     tr {
                         th scope="row" { a.run-link href=(run_address(&entry.run.key)) { (date_of(&entry.run)) } }
                         td data-label="suite" { (name(&entry.run.suite)) }
+                        @if has_model { td data-label="model" { (entry.run.model.as_deref().map(name).unwrap_or_default()) } }
                         @if has_version { td data-label="version" { (entry.run.version_or_commit().map(|version| name(&short(version))).unwrap_or_default()) } }
                         @if is_replayed {
                             td {

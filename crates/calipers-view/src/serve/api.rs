@@ -1,7 +1,7 @@
 //! The API: the same answers as JSON, changes, and how the server is doing.
 
 use super::answer::{api_problem, json, json_text, page, problem};
-use super::pages::{Compared, RUNS_ON_PAGE};
+use super::pages::Compared;
 use super::question::{Question, RUNS_MAX};
 use super::{App, tell_news};
 use crate::HistoryError;
@@ -17,6 +17,8 @@ use serde_json::{Value, json as value};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+/// As many runs are in an answer if nothing is said.
+const RUNS_UNASKED: u64 = 50;
 /// The most runs in one answer.
 const RUNS_IN_ANSWER: u64 = 1000;
 
@@ -32,7 +34,7 @@ pub(super) fn api_failure(error: &HistoryError) -> Response {
 pub(super) async fn runs(State(app): State<Arc<App>>, question: Question) -> Response {
     let filter = question.filter();
     let first = question.number("first").unwrap_or(0);
-    let size = question.number("size").unwrap_or(RUNS_ON_PAGE).min(RUNS_IN_ANSWER);
+    let size = question.number("size").unwrap_or(RUNS_UNASKED).min(RUNS_IN_ANSWER);
     match app.ask(move |app| app.history.list(&filter, first, size)).await {
         Ok(list) => json(&history_json(&list)),
         Err(error) => api_failure(&error),

@@ -27,8 +27,8 @@ use std::collections::HashSet;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
-/// As many runs are on one page.
-pub(super) const RUNS_ON_PAGE: u64 = 50;
+/// As many runs are on one page, about two screens: what a browser takes to show a list grows with its rows.
+const RUNS_ON_PAGE: u64 = 30;
 /// As many samples are on one page.
 const SAMPLES_ON_PAGE: u64 = 100;
 /// As many runs of a case are listed.
@@ -293,9 +293,12 @@ pub(super) async fn case(State(app): State<Arc<App>>, wish: Wish, question: Ques
     let made = app
         .ask(move |app| {
             let (found, total) = app.history.case_over_time(&suite, &id, CASE_RUNS)?;
-            let contents: Vec<Option<u64>> = found.iter().map(|(_, _, content)| *content).collect();
+            // What stands beside each other are runs of one model.
+            let contents: Vec<(Option<String>, Option<u64>)> =
+                found.iter().map(|(run, _, content)| (run.model.clone(), *content)).collect();
             let entries = found.into_iter().enumerate().map(|(place, (run, ending, content))| {
-                let before = contents.get(place + 1).copied().flatten();
+                let is_of_model = |(model, _): &&(Option<String>, Option<u64>)| *model == run.model;
+                let before = contents[place + 1..].iter().find(is_of_model).and_then(|(_, content)| *content);
                 CaseEntry {
                     run,
                     outcome: ending.outcome,
