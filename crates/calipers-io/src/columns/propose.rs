@@ -122,7 +122,7 @@ fn proposals_of(set: &RecordSet<'_>, said: &Columns) -> Vec<Vec<(String, String)
             None if set.size == 1 => common.push(("id".to_owned(), "@stem".to_owned())),
             // Plain values in a list, or in the lists of several runs: the place in the list is the sample.
             None if leaves.is_empty() && (set.lists > 1 || set.path.is_some()) => {
-                common.push(("id".to_owned(), "@index".to_owned()))
+                common.push(("id".to_owned(), "@index".to_owned()));
             }
             None => common.push(("id".to_owned(), "@line".to_owned())),
         }
