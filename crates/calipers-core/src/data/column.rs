@@ -44,11 +44,12 @@ struct Dictionary {
     given: Option<DistinctTexts>,
     /// How many of the values are no texts.
     others: usize,
+    /// The codes of all values but tiny texts.
     index: HashTable<u32>,
     hasher: DefaultHashBuilder,
     /// The codes of short texts that were looked up before: one lookup instead of three, and nothing to compare.
     short: HashMap<ShortText, u32>,
-    /// Those of at most eleven bytes, of which four fit into a cache line.
+    /// Those of texts of at most eleven bytes, of which four fit into a cache line.
     tiny: HashTable<TinyEntry>,
     lineage: Lineage,
 }
@@ -104,6 +105,13 @@ fn tiny_text(text: &str) -> Option<TinyText> {
         }
         _ => return None,
     })
+}
+
+fn tiny_value(value: &Value) -> Option<TinyText> {
+    match value {
+        Value::Text(text) => tiny_text(text),
+        _ => None,
+    }
 }
 
 /// A text of at most eleven bytes as two numbers, for [`Cells::extend_packed`](crate::Cells::extend_packed).
@@ -196,7 +204,7 @@ impl Coded {
             dictionary.values();
             dictionary.given = None;
             for value in dictionary.values.take().unwrap_or_default() {
-                dictionary.add(dictionary.hash(&value), value);
+                dictionary.add(value);
             }
         }
     }
@@ -283,14 +291,10 @@ impl Coded {
     fn text_code(&mut self, text: &str) -> u32 {
         self.open();
         if let Some(tiny) = tiny_text(text) {
-            let hash = self.dictionary.hasher.hash_one(tiny);
-            let is_it = |entry: &TinyEntry| (entry.text, entry.rest) == tiny;
-            if let Some(entry) = self.dictionary.tiny.find(hash, is_it) {
-                return entry.code;
-            }
-            let code = self.long_text_code(text);
-            Arc::make_mut(&mut self.dictionary).add_tiny(hash, TinyEntry { text: tiny.0, rest: tiny.1, code });
-            return code;
+            return match self.dictionary.find_tiny(tiny) {
+                Some(code) => code,
+                None => Arc::make_mut(&mut self.dictionary).add(Value::Text(text.into())),
+            };
         }
         let Some(short) = short_text(text) else { return self.long_text_code(text) };
         if let Some(&code) = self.dictionary.short.get(&short) {
@@ -335,10 +339,9 @@ impl Coded {
     /// The code of a value, which is added to the dictionary if it is new.
     pub fn code(&mut self, value: Value) -> u32 {
         self.open();
-        let hash = self.dictionary.hash(&value);
-        match self.dictionary.find(hash, |known| *known == value) {
+        match self.dictionary.find_value(&value) {
             Some(code) => code,
-            None => Arc::make_mut(&mut self.dictionary).add(hash, value),
+            None => Arc::make_mut(&mut self.dictionary).add(value),
         }
     }
 
@@ -428,19 +431,37 @@ impl Dictionary {
         self.index.find(hash, |&code| is_it(&values[code as usize])).copied()
     }
 
-    fn add(&mut self, hash: u64, value: Value) -> u32 {
+    fn find_tiny(&self, text: TinyText) -> Option<u32> {
+        let is_it = |entry: &TinyEntry| (entry.text, entry.rest) == text;
+        self.tiny.find(self.hasher.hash_one(text), is_it).map(|entry| entry.code)
+    }
+
+    fn find_value(&self, value: &Value) -> Option<u32> {
+        match tiny_value(value) {
+            Some(tiny) => self.find_tiny(tiny),
+            None => self.find(self.hash(value), |known| known == value),
+        }
+    }
+
+    /// Adds a value that is not there, and returns its code.
+    fn add(&mut self, value: Value) -> u32 {
+        let tiny = tiny_value(&value);
+        let hash = if tiny.is_some() { 0 } else { self.hash(&value) };
         let mut values = self.values.take().unwrap_or_default();
         let code = values.len() as u32;
         self.others += usize::from(!matches!(value, Value::Text(_)));
         values.push(value);
         let (values, hasher) = (self.values.get_or_init(|| values), &self.hasher);
-        self.index.insert_unique(hash, code, |&code| hash_with(hasher, &values[code as usize]));
+        match tiny {
+            Some((text, rest)) => {
+                let hash_of = |entry: &TinyEntry| hasher.hash_one((entry.text, entry.rest));
+                self.tiny.insert_unique(hasher.hash_one((text, rest)), TinyEntry { text, rest, code }, hash_of);
+            }
+            None => {
+                self.index.insert_unique(hash, code, |&code| hash_with(hasher, &values[code as usize]));
+            }
+        }
         code
-    }
-
-    fn add_tiny(&mut self, hash: u64, entry: TinyEntry) {
-        let hasher = &self.hasher;
-        self.tiny.insert_unique(hash, entry, |entry| hasher.hash_one((entry.text, entry.rest)));
     }
 
     fn hash(&self, value: &Value) -> u64 {
