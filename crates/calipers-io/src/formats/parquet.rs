@@ -744,7 +744,8 @@ mod tests {
     fn pages_of_any_form_are_read_as_rows_are() {
         // More than are read at once where there are no dictionaries.
         const ROWS: usize = 8500;
-        let ids: [(&str, fn(usize) -> String); 4] = [
+        type NameOfRow = fn(usize) -> String;
+        let ids: [(&str, NameOfRow); 4] = [
             ("counting", |row| format!("q{row}")),
             ("counting with a gap", |row| format!("q{}", if row < 8300 { row } else { row + 7 })),
             ("long from some row on", |row| if row < 8300 { format!("q{row}") } else { format!("question {row:06}") }),
