@@ -386,9 +386,7 @@ mod tests {
         let mut cells = match names {
             Names::Pushed => Cells::labels(),
             Names::OneTable => clusters.clone(),
-            Names::OtherTable => {
-                Cells::of_texts(DistinctTexts::new(texts()).expect("distinct"))
-            }
+            Names::OtherTable => Cells::of_texts(DistinctTexts::new(texts()).expect("distinct")),
         };
         if !cells.extend_codes(ids.iter().map(|&id| code(id))) {
             ids.iter().for_each(|&id| cells.push_text(&texts()[code(id) as usize]));
