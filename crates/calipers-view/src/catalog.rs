@@ -53,10 +53,11 @@ impl Conditions {
         if let Some(text) = filter.text.as_ref().map(|text| text.trim()).filter(|text| !text.is_empty()) {
             let columns = ["suite", "task", "model", "version", "branch", "commit_hash", "name", "key"];
             let like: Vec<String> =
-                columns.iter().map(|column| format!("lower(run.{column}) LIKE lower(?) ESCAPE '!'")).collect();
-            // The database makes both sides small: each has its own rules for letters beyond ASCII.
+                columns.iter().map(|column| format!("lower(run.{column}) LIKE ? ESCAPE '!'")).collect();
+            // Both databases make only the letters of ASCII small: the texts of Postgres have the collation C.
+            let text = text.to_ascii_lowercase();
             let pattern = format!("%{}%", text.replace('!', "!!").replace('%', "!%").replace('_', "!_"));
-            let part = format!("({} OR lower(source.path) LIKE lower(?) ESCAPE '!')", like.join(" OR "));
+            let part = format!("({} OR lower(source.path) LIKE ? ESCAPE '!')", like.join(" OR "));
             all.add(&part, vec![pattern; columns.len() + 1]);
         }
         if let Some((name, value)) = &filter.tag {
