@@ -172,6 +172,25 @@ impl ExactSum {
         Self { high: 0.0, low: 0.0, spill: None }
     }
 
+    /// The sum of a few terms, rounded once. Passes, failures and most grades add up without an error, and then plain sums are
+    /// exact and take half the time.
+    #[inline]
+    pub fn of_few(terms: impl Iterator<Item = f64> + Clone) -> f64 {
+        let (mut plain, mut lost) = (0.0, 0.0);
+        for x in terms.clone() {
+            let (sum, error) = two_sum(plain, x);
+            plain = sum;
+            lost += error.abs();
+        }
+        // An infinity or a NaN makes `lost` a NaN.
+        if lost == 0.0 {
+            return plain;
+        }
+        let mut sum = Self::new();
+        terms.for_each(|x| sum.add(x));
+        sum.value()
+    }
+
     /// Adds one term.
     #[inline]
     pub fn add(&mut self, x: f64) {
@@ -385,6 +404,26 @@ mod tests {
             (vec![1e308, 1e308, -1e308], 1e308),
         ] {
             assert_eq!(sum(&terms), want, "{terms:?}");
+            assert_eq!(ExactSum::of_few(terms.iter().copied()), want, "{terms:?}");
+        }
+    }
+
+    #[test]
+    fn few_terms_have_the_bits_of_many() {
+        let lists: [&[f64]; 8] = [
+            &[1.0, 0.0, 0.5, 1.0],
+            &[-0.0, -0.0],
+            &[0.1, 0.2, 0.3],
+            &[f64::MAX, f64::MAX, -f64::MAX],
+            &[f64::MIN_POSITIVE, -f64::MIN_POSITIVE / 2.0],
+            &[1.0, f64::INFINITY],
+            &[f64::NAN, 1.0],
+            &[1e16, 1.0, -1e16, 1.0],
+        ];
+        for terms in lists {
+            let mut exact = ExactSum::default();
+            terms.iter().for_each(|x| exact.add(*x));
+            assert_eq!(ExactSum::of_few(terms.iter().copied()).to_bits(), exact.value().to_bits(), "{terms:?}");
         }
     }
 

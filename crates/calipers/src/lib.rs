@@ -44,6 +44,7 @@ mod joined_runs;
 pub mod judge;
 #[cfg(feature = "files")]
 mod load;
+#[cfg(feature = "files")]
 mod loaded_names;
 #[cfg(feature = "files")]
 mod needs;
@@ -52,9 +53,11 @@ pub mod page;
 #[cfg(feature = "files")]
 pub mod parts;
 pub mod pipeline;
+#[cfg(feature = "files")]
 mod recorded_check;
 #[cfg(feature = "files")]
 mod run_error;
+#[cfg(feature = "files")]
 mod run_reducer;
 #[cfg(feature = "files")]
 mod sample_outcomes;
@@ -89,6 +92,7 @@ pub use calipers_core::{data, reduce, task};
 pub use calipers_gate::policy;
 #[cfg(feature = "files")]
 pub use load::{LoadedFile, LoadedRun, load};
+#[cfg(feature = "files")]
 pub use loaded_names::LoadedNames;
 #[cfg(feature = "files")]
 pub use needs::Needs;

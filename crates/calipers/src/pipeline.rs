@@ -1,7 +1,6 @@
 //! The line itself: shards are folded on any thread, states are merged, and one finish makes the results.
 
-use calipers_core::{Error, Partial, Plan, Results, SampleId, Samples, Shards};
-use std::collections::HashSet;
+use calipers_core::{Error, Partial, Plan, Results, Samples};
 use std::num::NonZeroUsize;
 use std::sync::{Mutex, PoisonError};
 
@@ -42,16 +41,18 @@ pub(crate) struct NeverRan {
     pub(crate) attempts: Samples,
 }
 
+#[cfg(feature = "files")]
 impl NeverRan {
     /// Those of a run that these shards are what was read of.
-    pub(crate) fn of(attempts: &[(SampleId, u32)], shards: &Shards) -> Self {
+    pub(crate) fn of(attempts: &[(calipers_core::SampleId, u32)], shards: &calipers_core::Shards) -> Self {
         let mut never_ran = Self::default();
         if attempts.is_empty() {
             return never_ran;
         }
-        let read: HashSet<String> = shards.iter().flat_map(Samples::ids).map(|id| id.to_string()).collect();
+        let ids = shards.iter().flat_map(Samples::ids).map(|id| id.to_string());
+        let read: std::collections::HashSet<String> = ids.collect();
         never_ran.attempts.add_never_ran(attempts);
-        let is_other = |(id, _): &&(SampleId, u32)| !read.contains(&id.to_string());
+        let is_other = |(id, _): &&(calipers_core::SampleId, u32)| !read.contains(&id.to_string());
         never_ran.samples.add_never_ran(&attempts.iter().filter(is_other).cloned().collect::<Vec<_>>());
         never_ran
     }

@@ -40,6 +40,14 @@ enum SchemaName {
     History,
     /// A figure over time, from the API of `calipers view`: `calipers.trend/1`
     Trend,
+    /// The samples of a run, from the same API: `calipers.samples/1`
+    Samples,
+    /// A sample with one of its attempts: `calipers.sample/1`
+    Sample,
+    /// A sample over all runs: `calipers.case/1`
+    Case,
+    /// The verdicts on runs: `calipers.verdicts/1`
+    Verdicts,
     /// `calipers plan --json`: `calipers.plan/1`
     Plan,
     /// `calipers.toml`: `calipers.config/1`
@@ -59,6 +67,10 @@ impl Schema {
             SchemaName::Judge => calipers::render::judge_schema().into(),
             SchemaName::History => calipers::render::history_schema().into(),
             SchemaName::Trend => calipers::render::view::trend_schema().into(),
+            SchemaName::Samples => calipers::render::view::samples_schema().into(),
+            SchemaName::Sample => calipers::render::view::sample_schema().into(),
+            SchemaName::Case => calipers::render::view::case_schema().into(),
+            SchemaName::Verdicts => calipers::render::view::verdicts_schema().into(),
             SchemaName::Plan => calipers::render::plan_schema().into(),
             SchemaName::Config => config_file::schema().into(),
         };

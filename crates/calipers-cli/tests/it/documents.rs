@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 const DOCUMENTS: [&str; 7] = ["baseline", "compare", "findings", "gate", "plan", "raise", "results"];
 
 /// Those that came after 0.1.0.
-const NEW_DOCUMENTS: [&str; 3] = ["history", "judge", "trend"];
+const NEW_DOCUMENTS: [&str; 7] = ["case", "history", "judge", "sample", "samples", "trend", "verdicts"];
 
 /// The schema of a document as it was in 0.1.0.
 fn first_schema(name: &str) -> Value {

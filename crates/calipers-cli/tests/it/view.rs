@@ -148,6 +148,40 @@ fn the_pages_show_what_the_command_line_prints() {
 }
 
 #[test]
+fn programs_get_samples_cases_and_verdicts_as_the_pages_show_them() {
+    let folder = suite();
+    folder.write("policy.json", r#"{"pass_criteria": {"overall": "at least 80%"}}"#);
+    let served = Served::with_runs(&folder, &["logs", "--policy", "policy.json"], 3);
+    let keys = keys(&folder);
+    let failed = served.get(&format!("/api/runs/{}/samples?outcome=failed&first=2&size=3", keys[0])).json();
+    assert_eq!((&failed["total"], &failed["first"], &failed["run"]), (&27.into(), &2.into(), &keys[0].as_str().into()));
+    let samples = failed["samples"].as_array().unwrap();
+    assert_eq!((samples.len(), &samples[0]["outcome"]), (3, &"failed".into()), "{failed:#}");
+    let beyond = served.get(&format!("/api/runs/{}/samples?first=1000000", keys[0])).json();
+    assert_eq!(beyond["samples"], serde_json::json!([]));
+    let sample = served.get(&format!("/api/runs/{}/sample?id=q03", keys[0])).json();
+    assert_eq!((&sample["sample"]["id"], &sample["other_runs"]), (&"q03".into(), &2.into()), "{sample:#}");
+    assert!(sample["input"].as_str().unwrap().contains("question 3"), "{sample:#}");
+    assert_eq!(sample["attempt"]["scores"].as_array().unwrap().len(), 1, "{sample:#}");
+    let case = served.get("/api/case?suite=nightly&id=q03").json();
+    let passed = case["runs"].as_array().unwrap().iter().filter(|run| run["outcome"] == "passed").count();
+    assert_eq!((passed, &case["total"]), (1, &3.into()), "{case:#}");
+    let verdicts = served.get("/api/verdicts?suite=nightly").json();
+    let count = |word: &str| verdicts["runs"].as_array().unwrap().iter().filter(|run| run["replayed"] == word).count();
+    assert_eq!((count("pass"), count("fail")), (2, 1), "{verdicts:#}");
+    for (path, status) in [
+        (format!("/api/runs/{}/sample", keys[0]), 400),
+        (format!("/api/runs/{}/sample?id=nothing", keys[0]), 404),
+        ("/api/case?suite=nightly".to_owned(), 400),
+        ("/api/runs/zz/samples".to_owned(), 404),
+    ] {
+        let answer = served.get(&path);
+        assert_eq!(answer.status, status, "{path}");
+        assert!(answer.json()["error"].is_string(), "{path}: {}", answer.body);
+    }
+}
+
+#[test]
 fn a_trend_knows_its_error_and_breaks_where_the_cases_changed() {
     let folder = suite();
     folder.write("logs/nightly/4.jsonl", records(|id| id % 3 == 0, " rewritten"));
@@ -274,7 +308,9 @@ fn the_documents_of_the_api_are_those_that_it_describes() {
         let Some(name) = content["schema"]["$ref"].as_str().and_then(|name| name.rsplit('/').next()) else { continue };
         let question = match path.as_str() {
             "/api/compare" => format!("?run={}&run={}&run={}", keys[0], keys[1], keys[2]),
-            "/api/trend" => "?suite=nightly".to_owned(),
+            "/api/trend" | "/api/verdicts" => "?suite=nightly".to_owned(),
+            "/api/case" => "?suite=nightly&id=q03".to_owned(),
+            "/api/runs/{key}/sample" => "?id=q03".to_owned(),
             _ => String::new(),
         };
         let answer = served.get(&(path.replace("{key}", &keys[0]) + &question));
@@ -286,7 +322,8 @@ fn the_documents_of_the_api_are_those_that_it_describes() {
         tried.push(name.to_owned());
     }
     tried.sort();
-    assert_eq!(tried, ["compare", "history", "judge", "results", "trend"]);
+    let all = ["case", "compare", "history", "judge", "results", "sample", "samples", "trend", "verdicts"];
+    assert_eq!(tried, all);
 }
 
 #[test]

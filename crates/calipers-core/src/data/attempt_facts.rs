@@ -30,9 +30,18 @@ impl Samples {
     fn varying_samples(&self, key: &str) -> Option<Vec<bool>> {
         let codes = self.attempt_facts.as_ref()?.get(key)?;
         let first = &self.metadata.get(key)?.codes;
-        let sample_of = |attempt: u32| self.attempt_sample[attempt as usize];
+        let samples: &[u32] = &self.attempt_sample;
+        let sample_of = |attempt: u32| samples[attempt as usize];
         let differs = |(attempt, code): &(u32, u32)| first.get(sample_of(*attempt)) != *code;
-        if !codes.iter().any(|pair| differs(&pair)) {
+        let is_shared = match (codes.as_list(), first.as_list()) {
+            (Some(own), Some(first)) => {
+                let is_first =
+                    |(&code, &sample): (&u32, &u32)| code == ABSENT || first.get(sample as usize) == Some(&code);
+                own.iter().zip(samples).all(is_first)
+            }
+            _ => !codes.iter().any(|pair| differs(&pair)),
+        };
+        if is_shared {
             return None;
         }
         let mut varying = vec![false; self.ids.len()];

@@ -1,6 +1,8 @@
 //! What is noticed about attempts while they are reduced: ties, too few of them, unknown labels.
 
-use crate::reduce::{AttemptGroups, ReduceRule};
+use crate::data::column::Column;
+use crate::data::scores::Values;
+use crate::reduce::{AttemptGroups, ReduceRule, first_equals, has_tie};
 use crate::{Caveat, Context, Error, Points, Reducer, StateReader, StateWriter, Stored, Value};
 use calipers_stats::StatisticCaveat as Statistic;
 
@@ -125,22 +127,33 @@ fn short_of(k: u64, attempts: &Points<'_>) -> u64 {
 
 /// How many samples have more than one commonest score.
 fn ties(attempts: &Points<'_>, grouped: &AttemptGroups) -> u64 {
-    let mut tied = 0;
-    let mut counts: Vec<(Value, usize)> = Vec::new();
-    for (_, rows) in grouped.iter().filter(|(_, rows)| rows.len() > 1) {
-        counts.clear();
-        for &row in rows {
-            let value = attempts.values().get(row as usize);
-            match counts.iter_mut().find(|(seen, _)| seen.equals(&value)) {
-                Some((_, count)) => *count += 1,
-                None if value.is_missing() => {}
-                None => counts.push((value, 1)),
-            }
+    match attempts.values() {
+        // Both zeros are equal.
+        Values::Scalars(Column::Floats(floats)) => {
+            count_ties(grouped, |row| Some(floats[row]).filter(|x| !x.is_nan()).map(|x| (x + 0.0).to_bits()))
         }
-        let most = counts.iter().map(|(_, count)| *count).max();
-        tied += u64::from(counts.iter().filter(|(_, count)| Some(*count) == most).count() > 1);
+        Values::Scalars(Column::Coded(coded)) => {
+            let (values, first) = (coded.dictionary(), first_equals(coded.dictionary().iter()));
+            let is_scored = |code: &usize| values.get(*code).is_some_and(|value| !value.is_missing());
+            count_ties(grouped, |row| Some(coded.codes[row] as usize).filter(is_scored).map(|code| first[code]))
+        }
+        others => {
+            let values: Vec<Value> = (0..attempts.len()).map(|row| others.get(row)).collect();
+            let first = first_equals(values.iter());
+            count_ties(grouped, |row| (!values[row].is_missing()).then(|| first[row]))
+        }
     }
-    tied
+}
+
+/// The same by the classes of rows, of which those without a score have none.
+fn count_ties<Class: Ord>(grouped: &AttemptGroups, class: impl Fn(usize) -> Option<Class>) -> u64 {
+    let mut classes = Vec::new();
+    let mut is_tied = |(_, rows): &(u32, &[u32])| {
+        classes.clear();
+        classes.extend(rows.iter().filter_map(|&row| class(row as usize)));
+        has_tie(&mut classes)
+    };
+    grouped.iter().filter(|sample| sample.1.len() > 1 && is_tied(sample)).count() as u64
 }
 
 #[cfg(test)]

@@ -19,15 +19,18 @@ impl AttemptGroups {
     /// Groups the rows. An attempt delivered twice counts once; if the two disagree it is an error, given with
     /// the sample that it belongs to.
     pub(crate) fn of(scores: &Scores) -> Result<Self, (u32, Error)> {
-        let is_grouped = scores.sample.is_sorted();
-        let mut attempts = if is_grouped { Self::in_order(&scores.sample) } else { Self::group(&scores.sample) };
+        let (sample, epoch): (&[u32], &[u32]) = (&scores.sample, &scores.epoch);
+        if let Some(samples) = count_in_order(sample, epoch) {
+            return Ok(Self::in_order(sample, samples));
+        }
+        let mut attempts = Self::group(sample);
         attempts.order_epochs(scores)?;
         Ok(attempts)
     }
 
-    /// Rows that come sample after sample.
-    fn in_order(sample: &[u32]) -> Self {
-        let (mut samples, mut ends) = (Vec::new(), Vec::new());
+    /// Rows that come sample after sample, of so many samples.
+    fn in_order(sample: &[u32], count: usize) -> Self {
+        let (mut samples, mut ends) = (Vec::with_capacity(count), Vec::with_capacity(count));
         let mut end = 0;
         for rows in sample.chunk_by(|a, b| a == b) {
             end += rows.len() as u32;
@@ -68,7 +71,8 @@ impl AttemptGroups {
     }
 
     fn order_epochs(&mut self, scores: &Scores) -> Result<(), (u32, Error)> {
-        let epoch = |&row: &u32| scores.epoch[row as usize];
+        let epochs: &[u32] = &scores.epoch;
+        let epoch = |&row: &u32| epochs[row as usize];
         let mut start = 0;
         let mut repeated = false;
         for &end in &self.ends {
@@ -128,10 +132,23 @@ impl AttemptGroups {
 
     /// Scores with one row per sample.
     pub(crate) fn into_scores(self, scores: &Scores, values: Values) -> Scores {
-        let attempt = self.iter().map(|(_, rows)| scores.attempt[rows[0] as usize]).collect();
+        let attempts: &[u32] = &scores.attempt;
+        let attempt = self.iter().map(|(_, rows)| attempts[rows[0] as usize]).collect();
         let epoch = vec![0; self.samples.len()].into();
         Scores { sample: self.samples.into(), epoch, attempt, values, ..Scores::default() }
     }
+}
+
+/// The number of samples, if rows come sample after sample and each sample's in the order of their epochs.
+fn count_in_order(sample: &[u32], epoch: &[u32]) -> Option<usize> {
+    // Without an early end, several pairs are compared at once.
+    let (mut count, mut is_ordered) = (usize::from(!sample.is_empty()), true);
+    for (samples, epochs) in sample.windows(2).zip(epoch.windows(2)) {
+        let is_next = samples[0] < samples[1];
+        is_ordered &= is_next | ((samples[0] == samples[1]) & (epochs[0] < epochs[1]));
+        count += usize::from(is_next);
+    }
+    is_ordered.then_some(count)
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use super::AttemptGroups;
 use super::by_value::number;
+use super::equal_values::first_equals;
 use super::rule::{Pick, ReduceRule, ScoreClass, Shortage};
 use crate::data::column::{ABSENT, Coded, Column};
 use crate::data::labels::name_other_labels;
@@ -53,15 +54,21 @@ impl ReduceRule {
         let mut known = KnownFloats::default();
         for (_, rows) in attempts.iter() {
             scored.clear();
-            places.clear();
             known.clear();
-            for &row in rows {
-                if let Some(class) = column.class(row, &mut known) {
-                    scored.push(class);
-                    places.push(row);
-                }
+            let mut has_gaps = false;
+            scored.extend(rows.iter().map(|&row| {
+                let class = column.class(row, &mut known);
+                has_gaps |= class.is_missing();
+                class
+            }));
+            let mut scored_rows = rows;
+            if has_gaps {
+                places.clear();
+                places.extend(rows.iter().zip(&scored).filter(|(_, class)| !class.is_missing()).map(|(row, _)| row));
+                scored.retain(|class| !class.is_missing());
+                scored_rows = &places;
             }
-            output.push(self.decide(&scored, rows.len(), shortage, &mut sorted), &places);
+            output.push(self.decide(&scored, rows.len(), shortage, &mut sorted), scored_rows);
         }
         output.finish(column)
     }
@@ -78,8 +85,8 @@ fn first_infinite(floats: &[f64], attempts: &AttemptGroups) -> Option<(u32, f64)
 
 /// A column as the rules see it.
 trait ColumnRows {
-    /// The class of a row, the same as that of an equal one among the earlier rows of its sample; `None` if it has no value.
-    fn class(&self, row: u32, known: &mut KnownFloats) -> Option<ScoreClass>;
+    /// The class of a row, the same as that of an equal one among the earlier rows of its sample.
+    fn class(&self, row: u32, known: &mut KnownFloats) -> ScoreClass;
     /// The given rows of the column; `None` is missing.
     fn pick(&self, rows: &[Option<u32>]) -> Column;
 }
@@ -127,14 +134,14 @@ struct FloatRows<'a> {
 }
 
 impl ColumnRows for FloatRows<'_> {
-    fn class(&self, row: u32, known: &mut KnownFloats) -> Option<ScoreClass> {
+    fn class(&self, row: u32, known: &mut KnownFloats) -> ScoreClass {
         let value = self.floats[row as usize];
         if value.is_nan() {
-            return None;
+            return ScoreClass::MISSING;
         }
         let class = if self.compared { known.first(value, row) } else { row };
         let number = self.labels.map_or(value, |labels| labels.number(value));
-        Some(ScoreClass { number, class })
+        ScoreClass { number, class }
     }
 
     fn pick(&self, rows: &[Option<u32>]) -> Column {
@@ -148,8 +155,9 @@ struct CodedRows<'a> {
 }
 
 impl ColumnRows for CodedRows<'_> {
-    fn class(&self, row: u32, _: &mut KnownFloats) -> Option<ScoreClass> {
-        *self.table.classes.get(self.coded.codes[row as usize] as usize)?
+    fn class(&self, row: u32, _: &mut KnownFloats) -> ScoreClass {
+        let code = self.coded.codes[row as usize] as usize;
+        self.table.classes.get(code).copied().unwrap_or(ScoreClass::MISSING)
     }
 
     fn pick(&self, rows: &[Option<u32>]) -> Column {
@@ -203,7 +211,7 @@ impl ReducedColumn {
 
 /// What each distinct value of a column means.
 struct ValueClasses {
-    classes: Vec<Option<ScoreClass>>,
+    classes: Vec<ScoreClass>,
     /// Values without a number, and why.
     bad: Vec<(u32, Error)>,
 }
@@ -213,18 +221,17 @@ impl ValueClasses {
     fn new(coded: &Coded, labels: Option<&Labels>) -> Self {
         let dictionary = coded.dictionary();
         let mut bad = Vec::new();
+        // Without labels, values are only compared.
+        let first = labels.is_none().then(|| first_equals(dictionary.iter()));
         let classes = dictionary.iter().enumerate().map(|(code, value)| {
             if value.is_missing() {
-                return None;
+                return ScoreClass::MISSING;
             }
             let number = labels.map_or(Ok(0.0), |labels| number(value, labels)).unwrap_or_else(|error| {
                 bad.push((code as u32, error));
                 0.0
             });
-            // Only numbers of different kinds can be equal without being the same.
-            let twin = |other: &Value| value.as_number().is_some() && value.equals(other);
-            let class = dictionary[..code].iter().position(twin).unwrap_or(code) as u32;
-            Some(ScoreClass { number, class })
+            ScoreClass { number, class: first.as_ref().map_or(code as u32, |first| first[code]) }
         });
         let classes = classes.collect();
         Self { classes, bad }
@@ -245,7 +252,7 @@ impl ValueClasses {
     fn as_numbers(&self, coded: &Coded) -> Coded {
         let mut numbers = Coded::default();
         for class in &self.classes {
-            numbers.push(class.map_or(Value::Missing, |class| Value::from(class.number)));
+            numbers.push(if class.is_missing() { Value::Missing } else { Value::from(class.number) });
         }
         let new_code = |&code: &u32| numbers.codes.get(code as usize).copied().unwrap_or(ABSENT);
         numbers.with_codes(coded.codes.iter().map(new_code).collect())

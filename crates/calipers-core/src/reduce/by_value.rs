@@ -1,5 +1,6 @@
 //! Reducing the values of one sample: plain values, maps key by key, lists place by place.
 
+use super::equal_values::first_equals;
 use super::rule::{Pick, ReduceRule, ScoreClass, Shortage};
 use crate::{Error, ErrorKind, Labels, Value};
 use std::sync::Arc;
@@ -25,12 +26,14 @@ impl ReduceRule {
 
     fn reduce_scalars(&self, values: &[&Value], total: usize, labels: &Labels) -> Result<Value, Error> {
         let scored: Vec<&Value> = values.iter().copied().filter(|value| !value.is_missing()).collect();
-        let mut attempts: Vec<ScoreClass> = Vec::with_capacity(scored.len());
-        for (place, value) in scored.iter().enumerate() {
-            let number = if self.only_counts() { 0.0 } else { number(value, labels)? };
-            let earlier = scored[..place].iter().position(|earlier| earlier.equals(value));
-            attempts.push(ScoreClass { number, class: earlier.unwrap_or(place) as u32 });
-        }
+        let attempts = if self.only_counts() {
+            let classes = first_equals(scored.iter().copied());
+            classes.into_iter().map(|class| ScoreClass { number: 0.0, class }).collect()
+        } else {
+            let classes =
+                scored.iter().zip(0..).map(|(value, class)| Ok(ScoreClass { number: number(value, labels)?, class }));
+            classes.collect::<Result<Vec<ScoreClass>, Error>>()?
+        };
         Ok(match self.decide(&attempts, total, Shortage::of(labels), &mut Vec::new()) {
             Pick::Nothing => Value::Missing,
             Pick::Number(x) => Value::from(x),

@@ -7,10 +7,12 @@
 mod attempts;
 mod by_column;
 mod by_value;
+mod equal_values;
 mod rule;
 mod spelling;
 
 pub(crate) use attempts::AttemptGroups;
+pub(crate) use equal_values::{first_equals, has_tie};
 pub(crate) use rule::ReduceRule;
 pub(crate) use spelling::SPELLINGS;
 

@@ -26,6 +26,15 @@ pub(crate) struct ScoreClass {
     pub(crate) class: u32,
 }
 
+impl ScoreClass {
+    /// An attempt without a value. No rule gets to see it.
+    pub(super) const MISSING: Self = Self { number: 0.0, class: u32::MAX };
+
+    pub(super) fn is_missing(self) -> bool {
+        self.class == Self::MISSING.class
+    }
+}
+
 /// What at least k successes of fewer than k attempts are.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Shortage {
@@ -123,9 +132,7 @@ impl ReduceRule {
 }
 
 fn mean(attempts: &[ScoreClass]) -> f64 {
-    let mut sum = ExactSum::default();
-    attempts.iter().for_each(|attempt| sum.add(attempt.number));
-    let (total, n) = (sum.value(), attempts.len() as f64);
+    let (total, n) = (ExactSum::of_few(attempts.iter().map(|attempt| attempt.number)), attempts.len() as f64);
     if total.is_finite() {
         return total / n;
     }
@@ -177,11 +184,12 @@ fn most_common_of_few(attempts: &[ScoreClass]) -> (usize, usize) {
 
 /// The place of the first of the largest.
 fn largest(attempts: &[ScoreClass]) -> usize {
-    let mut best = 0;
+    let (mut best, mut largest) = (0, f64::NEG_INFINITY);
     for (place, attempt) in attempts.iter().enumerate() {
-        if attempt.number > attempts[best].number {
-            best = place;
-        }
+        // Both are chosen without a jump, which no processor could foresee.
+        let is_larger = attempt.number > largest;
+        best = if is_larger { place } else { best };
+        largest = if is_larger { attempt.number } else { largest };
     }
     best
 }

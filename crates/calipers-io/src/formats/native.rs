@@ -1284,7 +1284,17 @@ mod tests {
         "{\"a\": 1}",
         "\"tab\there\"",
     ];
-    const KEYS: [&str; 22] = [
+    const LISTS: [&str; 8] = [
+        "[\"a\", \"b\"]",
+        "[\"a\",\"b\"]",
+        "[]",
+        "[ \"\\u0061\" ]",
+        "[\"a\", [\"b\"]]",
+        "[\"a\", 1]",
+        "[{\"name\": \"a\", \"observed\": true}]",
+        "[\"tab\there\"]",
+    ];
+    const KEYS: [&str; 25] = [
         "id",
         "sample_id",
         "epoch",
@@ -1298,10 +1308,13 @@ mod tests {
         "predicted",
         "error",
         "k1",
+        "expected_behaviors",
+        "violations",
         "k2",
         "a key",
         "\\u0069d",
-        "violations",
+        "observed_behaviors",
+        "behaviors",
         "fields",
         "null_metadata",
         "scores",
@@ -1324,8 +1337,13 @@ mod tests {
             for row in 0..1 + next(6) {
                 let mut entries = vec![format!("\"id\": \"q{}\"", next(4) + row)];
                 for _ in 0..next(5) {
-                    let key = KEYS[if plain { 2 + next(14) } else { next(KEYS.len()) }];
-                    let value = VALUES[if plain { next(12) } else { next(VALUES.len()) }];
+                    let key = KEYS[if plain { 2 + next(16) } else { next(KEYS.len()) }];
+                    let value = match key {
+                        "expected_behaviors" | "observed_behaviors" | "behaviors" | "violations" if next(8) > 0 => {
+                            LISTS[if plain { next(4) } else { next(LISTS.len()) }]
+                        }
+                        _ => VALUES[if plain { next(12) } else { next(VALUES.len()) }],
+                    };
                     let inner = |key: &str| format!("{{\"{key}\": {value}}}");
                     entries.push(match key {
                         "scores" => format!("\"scores\": {}", inner("judge")),

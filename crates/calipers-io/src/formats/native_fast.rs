@@ -1,18 +1,19 @@
 //! The fast reader of native JSON Lines: flat records, straight into columns.
 //!
-//! Most files hold nothing but names, numbers and labels, the same keys on every line. This reader parses such blocks
-//! without building a record per line. It gives up on anything unusual (lists, scores with explanations, two names for
-//! one column) or wrong, and [`native`](super::native), which knows all the rules and explains mistakes, reads the
+//! Most files hold nothing but names, numbers, labels and lists of behaviours, the same keys on every line. This reader parses
+//! such blocks without building a record per line. It gives up on anything unusual (other lists, scores with explanations, two
+//! names for one column) or wrong, and [`native`](super::native), which knows all the rules and explains mistakes, reads the
 //! block again line by line. So this file has no messages, and must never accept what the other refuses or read it
 //! differently; tests compare the two.
 
 use super::fact_path::NestedFact;
-use super::native::{ColumnRole, RowsOfRun, says_no_error};
+use super::native::{BehaviorLists, ColumnRole, RowsOfRun, says_no_error};
 use crate::Projection;
 use crate::columns::ColumnRoles;
 use crate::json::{find, find_text_end};
 use calipers_core::{Cells, PackedText, Samples, Table, Value};
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Columns being filled from blocks of lines.
@@ -32,8 +33,16 @@ struct RecordColumn {
     within: Within,
     key: RecordKey,
     slot: ColumnSlot,
-    /// One more than the last row that has the key.
+    /// The first row that has the key.
+    first: u32,
+    /// One more than the last row that has it.
     rows: u32,
+}
+
+impl RecordColumn {
+    fn new(within: Within, key: &str, slot: ColumnSlot, first: u32) -> Self {
+        Self { within, key: RecordKey::new(key), slot, first, rows: 0 }
+    }
 }
 
 /// A key, with its first eight bytes as a number, which distinguishes most keys.
@@ -123,7 +132,58 @@ enum ColumnSlot {
     Number(Arc<str>, Cells),
     Flag(Arc<str>, Cells),
     Label(Arc<str>, Cells),
+    Behaviors(BehaviorLists, ListCells),
     Run(Arc<str>, Cells),
+}
+
+/// Lists of names. All attempts of a scenario have the same expected ones, and most show them all, so that a list is parsed once and then
+/// recognised as it is written.
+#[derive(Default)]
+struct ListCells {
+    /// For each row, the place of its list.
+    rows: Vec<u32>,
+    lists: Vec<Value>,
+    /// The places of lists by how they are written.
+    written: HashMap<Box<str>, u32>,
+}
+
+impl ListCells {
+    /// As many lists are remembered as they are written. Attempts of one scenario mostly stand close together.
+    const WRITTEN_MAX: usize = 4096;
+    /// The place of the list of a row that has none.
+    const NONE: u32 = u32::MAX;
+
+    /// Takes in the list of a row; nothing if it is no list of names, or the row has one.
+    fn push(&mut self, row: u32, list: &str) -> Option<()> {
+        if self.rows.len() > row as usize {
+            return None;
+        }
+        let place = match self.written.get(list) {
+            Some(place) => *place,
+            None => self.add(list)?,
+        };
+        self.rows.resize(row as usize, Self::NONE);
+        self.rows.push(place);
+        Some(())
+    }
+
+    fn add(&mut self, list: &str) -> Option<u32> {
+        let names: Vec<String> = serde_json::from_str(list).ok()?;
+        if self.written.len() == Self::WRITTEN_MAX {
+            self.written.clear();
+        }
+        let place = self.lists.len() as u32;
+        self.lists.push(Value::List(names.into_iter().map(Value::from).collect()));
+        self.written.insert(list.into(), place);
+        Some(place)
+    }
+
+    /// The first row that has a list, if any has, and the cells of all.
+    fn into_cells(mut self, rows: usize) -> Option<(u32, Cells)> {
+        let first = self.rows.iter().position(|place| *place != Self::NONE)?;
+        self.rows.resize(rows, Self::NONE);
+        Some((first as u32, Cells::coded(self.rows, self.lists)))
+    }
 }
 
 /// Facts of rows. Short texts wait for others, which are looked up together with them.
@@ -256,10 +316,10 @@ impl<'w> FlatRecords<'w> {
         let slot = self.slot(&Within::Record, name).ok_or(NotFlat)?;
         let is_needed = match slot {
             ColumnSlot::Nowhere(_) => false,
-            ColumnSlot::Map(_) | ColumnSlot::Unusual => return Err(NotFlat),
+            ColumnSlot::Map(_) | ColumnSlot::Behaviors(..) | ColumnSlot::Unusual => return Err(NotFlat),
             _ => true,
         };
-        self.columns.push(RecordColumn { within: Within::Record, key: RecordKey::new(name), slot, rows: 0 });
+        self.columns.push(RecordColumn::new(Within::Record, name, slot, self.row));
         Ok(is_needed.then_some(self.columns.len() - 1))
     }
 
@@ -325,6 +385,7 @@ impl<'w> FlatRecords<'w> {
             match &mut column.slot {
                 ColumnSlot::Score(score) => score.go_back(row),
                 ColumnSlot::Fact(_, facts) => facts.settle().truncate(rows),
+                ColumnSlot::Behaviors(_, lists) => lists.rows.truncate(rows),
                 ColumnSlot::Number(_, cells)
                 | ColumnSlot::Flag(_, cells)
                 | ColumnSlot::Label(_, cells)
@@ -360,7 +421,9 @@ impl<'w> FlatRecords<'w> {
             ColumnRole::Number(name) if self.wanted.has(&name) => ColumnSlot::Number(name, cells()),
             ColumnRole::Flag(name) if self.wanted.has(&name) => ColumnSlot::Flag(name, cells()),
             ColumnRole::Label(name) if self.wanted.has(&name) => ColumnSlot::Label(name, cells()),
-            ColumnRole::Behaviors(list) if self.wanted.has(list.name()) => ColumnSlot::Unusual,
+            ColumnRole::Behaviors(list) if self.wanted.has(list.name()) => {
+                ColumnSlot::Behaviors(list, ListCells::default())
+            }
             ColumnRole::Fields | ColumnRole::Field(_) | ColumnRole::NullMetadata => ColumnSlot::Unusual,
             ColumnRole::Run(name) => ColumnSlot::Run(name, Cells::labels()),
             ColumnRole::Fact(name) => ColumnSlot::Nowhere(Some(name)),
@@ -433,9 +496,15 @@ impl<'w> FlatRecords<'w> {
         for (row, message) in self.errors {
             table.error(row, message);
         }
-        for column in self.columns {
+        let mut fields = Vec::new();
+        for (place, column) in self.columns.into_iter().enumerate() {
             match column.slot {
                 ColumnSlot::Score(score) => score.add_to(&mut table, rows),
+                ColumnSlot::Behaviors(list, cells) => {
+                    if let Some((first, cells)) = cells.into_cells(rows) {
+                        fields.push(((first, 1, list as usize), list.name().into(), cells));
+                    }
+                }
                 ColumnSlot::Fact(name, mut facts) => {
                     facts.settle();
                     if let Some(cells) = pad_cells(facts.cells, rows) {
@@ -444,7 +513,7 @@ impl<'w> FlatRecords<'w> {
                 }
                 ColumnSlot::Number(name, cells) | ColumnSlot::Flag(name, cells) | ColumnSlot::Label(name, cells) => {
                     if let Some(cells) = pad_cells(cells, rows) {
-                        table.field(name, cells);
+                        fields.push(((column.first, 0, place), name, cells));
                     }
                 }
                 ColumnSlot::Run(name, cells) => {
@@ -455,6 +524,11 @@ impl<'w> FlatRecords<'w> {
                 }
                 _ => {}
             }
+        }
+        // In a record, lists come after all other fields, in their own order.
+        fields.sort_by_key(|(order, ..)| *order);
+        for (_, name, cells) in fields {
+            table.field(name, cells);
         }
         rows_by_run(table, runs)
     }
@@ -485,6 +559,7 @@ impl ColumnSlot {
     fn is_same_place(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Score(a), Self::Score(b)) => a.scorer == b.scorer,
+            (Self::Behaviors(a, _), Self::Behaviors(b, _)) => a == b,
             (Self::Fact(a, _), Self::Fact(b, _)) | (Self::Nowhere(Some(a)), Self::Nowhere(Some(b))) => a == b,
             (Self::Id, Self::Id) | (Self::Run(..), Self::Run(..)) => true,
             _ => false,
@@ -584,7 +659,7 @@ impl<'a> Lines<'a, '_, '_> {
             return None;
         }
         let slot = self.flat.slot(within, key)?;
-        self.flat.columns.push(RecordColumn { within: within.clone(), key: RecordKey::new(key), slot, rows: 0 });
+        self.flat.columns.push(RecordColumn::new(within.clone(), key, slot, self.flat.row));
         Some(self.flat.columns.len() - 1)
     }
 
@@ -598,12 +673,25 @@ impl<'a> Lines<'a, '_, '_> {
         if matches!(column.slot, ColumnSlot::Nowhere(_)) {
             return self.skip(0);
         }
+        if matches!(column.slot, ColumnSlot::Behaviors(..)) && self.peek() == Some(b'[') {
+            return self.list(place);
+        }
         let token = self.token()?;
         if let (ColumnSlot::Map(within), Token::Map) = (&self.flat.columns[place].slot, &token) {
             let within = within.clone();
             return self.entries(&within);
         }
         self.flat.take(place, token)
+    }
+
+    /// A list of names.
+    fn list(&mut self, place: usize) -> Option<()> {
+        let (start, row) = (self.at, self.flat.row);
+        self.skip(0)?;
+        match &mut self.flat.columns[place].slot {
+            ColumnSlot::Behaviors(_, lists) => lists.push(row, &self.text[start..self.at]),
+            _ => None,
+        }
     }
 
     fn token(&mut self) -> Option<Token<'a>> {

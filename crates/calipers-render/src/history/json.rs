@@ -1,6 +1,6 @@
 //! The runs of a history for programs: `calipers.history/1`.
 
-use super::{HistoryFigure, HistoryList, HistoryRun};
+use super::{HistoryFigure, HistoryList, HistoryRun, HistoryVerdict};
 use crate::document::{schema_text, to_json};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -137,7 +137,7 @@ struct HistoryFigureDocument {
 /// A verdict that was given.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "history_verdict")]
-struct HistoryVerdictDocument {
+pub(crate) struct HistoryVerdictDocument {
     /// `pass`, `fail` or `undecided`.
     verdict: &'static str,
     /// The file of the policy.
@@ -180,14 +180,20 @@ impl From<&HistoryRun> for HistoryRunDocument {
             case_set: run.case_set.clone(),
             scorers: run.scorers.clone(),
             figures: run.figures.iter().map(HistoryFigureDocument::from).collect(),
-            verdict: run.verdict.as_ref().map(|verdict| HistoryVerdictDocument {
-                verdict: verdict.verdict.name(),
-                policy: verdict.policy.clone(),
-                policy_hash: verdict.policy_hash.clone(),
-                at: verdict.at.clone(),
-            }),
+            verdict: run.verdict.as_ref().map(HistoryVerdictDocument::from),
             invalid: run.invalid.clone(),
             gone: run.is_gone,
+        }
+    }
+}
+
+impl From<&HistoryVerdict> for HistoryVerdictDocument {
+    fn from(verdict: &HistoryVerdict) -> Self {
+        Self {
+            verdict: verdict.verdict.name(),
+            policy: verdict.policy.clone(),
+            policy_hash: verdict.policy_hash.clone(),
+            at: verdict.at.clone(),
         }
     }
 }

@@ -3,6 +3,7 @@
 mod json;
 mod text;
 
+pub(crate) use json::HistoryVerdictDocument;
 pub use json::{history_json, history_schema};
 pub use text::history_text;
 

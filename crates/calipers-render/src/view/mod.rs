@@ -7,6 +7,7 @@ mod audit;
 mod beside;
 mod case;
 mod compare;
+mod json;
 mod label;
 mod run;
 mod runs;
@@ -20,6 +21,9 @@ pub use audit::{AuditEntry, AuditView, audit_html};
 pub use beside::BesideView;
 pub use case::{CaseEntry, CaseView, case_html};
 pub use compare::{CompareView, compare_html};
+pub use json::{
+    case_json, case_schema, sample_json, sample_schema, samples_json, samples_schema, verdicts_json, verdicts_schema,
+};
 pub use label::{JudgeView, LabelQueue, LabelView, judge_html, label_html};
 pub use run::{RunView, progress_html, run_html};
 pub use runs::{Facets, RunsView, runs_html};

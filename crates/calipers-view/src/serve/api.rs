@@ -1,9 +1,9 @@
 //! The API: the same answers as JSON, changes, and how the server is doing.
 
 use super::answer::{api_problem, json, json_text, page, problem};
-use super::pages::Compared;
+use super::pages::{Compared, SamplePlace, case_view, sample_list, sample_view};
 use super::question::{Question, RUNS_MAX};
-use super::{App, tell_news};
+use super::{App, replay, tell_news};
 use crate::HistoryError;
 use crate::access::{COOKIE_NAME, Visitor};
 use axum::Extension;
@@ -11,16 +11,22 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::http::header::{self, HeaderValue};
 use axum::response::{IntoResponse, Redirect, Response};
-use calipers::render::view::trend_json;
+use calipers::render::view::{case_json, sample_json, samples_json, trend_json, verdicts_json};
 use calipers::render::{compare_json, history_json};
 use serde_json::{Value, json as value};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// As many runs are in an answer if nothing is said.
-const RUNS_UNASKED: u64 = 50;
-/// The most runs in one answer.
-const RUNS_IN_ANSWER: u64 = 1000;
+/// As many runs or samples are in an answer if nothing is said.
+const SIZE_UNASKED: u64 = 50;
+/// The most of them in one answer.
+const SIZE_MAX: u64 = 1000;
+
+/// The place of the first that is asked for, and how many are.
+fn part(question: &Question) -> (u64, u64) {
+    let size = question.number("size").unwrap_or(SIZE_UNASKED).min(SIZE_MAX);
+    (question.number("first").unwrap_or(0), size)
+}
 
 pub(super) fn api_failure(error: &HistoryError) -> Response {
     let status = match error {
@@ -32,9 +38,7 @@ pub(super) fn api_failure(error: &HistoryError) -> Response {
 }
 
 pub(super) async fn runs(State(app): State<Arc<App>>, question: Question) -> Response {
-    let filter = question.filter();
-    let first = question.number("first").unwrap_or(0);
-    let size = question.number("size").unwrap_or(RUNS_UNASKED).min(RUNS_IN_ANSWER);
+    let (filter, (first, size)) = (question.filter(), part(&question));
     match app.ask(move |app| app.history.list(&filter, first, size)).await {
         Ok(list) => json(&history_json(&list)),
         Err(error) => api_failure(&error),
@@ -45,6 +49,36 @@ pub(super) async fn runs(State(app): State<Arc<App>>, question: Question) -> Res
 pub(super) async fn run(State(app): State<Arc<App>>, Path(key): Path<String>) -> Response {
     let made = app.ask(move |app| app.history.report_json(&app.history.find(&key)?.key)).await;
     made.map_or_else(|error| api_failure(&error), json_text)
+}
+
+pub(super) async fn samples(State(app): State<Arc<App>>, Path(key): Path<String>, question: Question) -> Response {
+    let made = app.ask(move |app| sample_list(app, &key, &question, part(&question))).await;
+    made.map_or_else(|error| api_failure(&error), |list| json(&samples_json(&list)))
+}
+
+pub(super) async fn sample(State(app): State<Arc<App>>, Path(key): Path<String>, question: Question) -> Response {
+    let Some(place) = SamplePlace::of(&question) else {
+        return api_problem(StatusCode::BAD_REQUEST, "name a sample, as `id=NAME`");
+    };
+    match app.read(move |app| sample_view(app, &key, place)).await {
+        Ok(Some(view)) => json(&sample_json(&view)),
+        Ok(None) => api_problem(StatusCode::NOT_FOUND, "the run has no such sample"),
+        Err(error) => api_failure(&error),
+    }
+}
+
+pub(super) async fn case(State(app): State<Arc<App>>, question: Question) -> Response {
+    let (Some(suite), Some(id)) = (question.get("suite"), question.get("id")) else {
+        return api_problem(StatusCode::BAD_REQUEST, "name a suite and a sample, as `suite=NAME&id=NAME`");
+    };
+    let made = app.ask(move |app| case_view(app, suite, id)).await;
+    made.map_or_else(|error| api_failure(&error), |view| json(&case_json(&view)))
+}
+
+pub(super) async fn verdicts(State(app): State<Arc<App>>, question: Question) -> Response {
+    let suite = question.get("suite");
+    let made = app.read(move |app| replay::verdicts(app, suite)).await;
+    made.map_or_else(|error| api_failure(&error), |view| json(&verdicts_json(&view)))
 }
 
 pub(super) async fn compare(State(app): State<Arc<App>>, question: Question) -> Response {
@@ -207,6 +241,10 @@ pub(super) fn openapi() -> Value {
         schema("compare", &calipers::render::compare_schema()),
         schema("trend", &calipers::render::view::trend_schema()),
         schema("judge", &calipers::render::judge_schema()),
+        schema("samples", &calipers::render::view::samples_schema()),
+        schema("sample", &calipers::render::view::sample_schema()),
+        schema("case", &calipers::render::view::case_schema()),
+        schema("verdicts", &calipers::render::view::verdicts_schema()),
     ]
     .into_iter()
     .collect();
@@ -226,6 +264,21 @@ pub(super) fn openapi() -> Value {
         text("cases", "all: also cases that ask something else under the same name."),
     ];
     let part = [number("first", "The place of the first record."), number("size", "How many records, up to 1000.")];
+    let listed = value!([
+        key,
+        text("q", "A part of the names of samples."),
+        text("outcome", "Only this outcome: passed, failed, scored, errored or unscored."),
+        number("first", "The place of the first sample."),
+        number("size", "How many samples, up to 1000."),
+    ]);
+    let shown = value!([
+        key,
+        text("id", "The sample."),
+        number("attempt", "The epoch of its attempt; 1 if it is not named."),
+        number("from", "The place of the first message that is listed; up to 100 are."),
+    ]);
+    let followed = [text("suite", "The suite."), text("id", "The sample.")];
+    let judged = [text("suite", "Only runs of this suite.")];
     let plain = |about: &str, kind: &str| value!({ "200": { "description": about, "content": { kind: {} } }, "default": { "description": "What is wrong, as {\"error\": \"…\"}." } });
     let label = value!({ "type": "object", "required": ["id", "epoch", "rater", "value"], "properties": {
         "id": { "type": "string", "description": "The sample." },
@@ -249,6 +302,10 @@ pub(super) fn openapi() -> Value {
         "paths": {
             "/api/runs": { "get": { "summary": "Runs, the latest first", "parameters": list, "responses": answer("history") } },
             "/api/runs/{key}": { "get": { "summary": "The metrics of a run, as the command line prints them", "parameters": [key], "responses": answer("results") } },
+            "/api/runs/{key}/samples": { "get": { "summary": "The samples of a run, those that did not pass first", "parameters": listed, "responses": answer("samples") } },
+            "/api/runs/{key}/sample": { "get": { "summary": "A sample with one of its attempts and its conversation", "parameters": shown, "responses": answer("sample") } },
+            "/api/case": { "get": { "summary": "A sample over the latest 300 runs that have it", "parameters": followed, "responses": answer("case") } },
+            "/api/verdicts": { "get": { "summary": "The verdicts on runs, and what the policy of the server says about the latest 50", "parameters": judged, "responses": answer("verdicts") } },
             "/api/compare": { "get": { "summary": "Runs compared, as the command line prints it", "parameters": compared, "responses": answer("compare") } },
             "/api/trend": { "get": { "summary": "A figure over time", "parameters": trend, "responses": answer("trend") } },
             "/api/runs/{key}/judge": { "get": { "summary": "The judge beside human labels, as the command line prints it", "parameters": [key], "responses": answer("judge") } },

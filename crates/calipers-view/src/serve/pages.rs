@@ -123,23 +123,29 @@ pub(super) async fn samples(
     wish: Wish,
     question: Question,
 ) -> Response {
-    let (text, part) = (question.get("q"), question.number("page").unwrap_or(0));
-    let outcome = question.get("outcome").as_deref().and_then(outcome_of);
-    let made = app
-        .ask(move |app| {
-            let run = app.history.find(&key)?;
-            let mut rows = sorted_rows(app, &run)?;
-            let wanted = text.as_ref().map(|text| text.to_lowercase());
-            rows.retain(|row| {
-                outcome.is_none_or(|outcome| row.outcome == outcome)
-                    && wanted.as_ref().is_none_or(|text| row.id.to_lowercase().contains(text))
-            });
-            let (total, first) = (rows.len() as u64, part.saturating_mul(SAMPLES_ON_PAGE).min(rows.len() as u64));
-            let rows = rows.into_iter().skip(first as usize).take(SAMPLES_ON_PAGE as usize).collect();
-            Ok(SampleList { run, rows, first, total, page_size: SAMPLES_ON_PAGE, text, outcome })
-        })
-        .await;
+    let first = question.number("page").unwrap_or(0).saturating_mul(SAMPLES_ON_PAGE);
+    let made = app.ask(move |app| sample_list(app, &key, &question, (first, SAMPLES_ON_PAGE))).await;
     wish.answer(made, samples_html)
+}
+
+/// The samples of a run that are asked for, from a place on.
+pub(super) fn sample_list(
+    app: &App,
+    key: &str,
+    question: &Question,
+    (first, size): (u64, u64),
+) -> Result<SampleList, HistoryError> {
+    let (text, outcome) = (question.get("q"), question.get("outcome").as_deref().and_then(outcome_of));
+    let run = app.history.find(key)?;
+    let mut rows = sorted_rows(app, &run)?;
+    let wanted = text.as_ref().map(|text| text.to_lowercase());
+    rows.retain(|row| {
+        outcome.is_none_or(|outcome| row.outcome == outcome)
+            && wanted.as_ref().is_none_or(|text| row.id.to_lowercase().contains(text))
+    });
+    let (total, first) = (rows.len() as u64, first.min(rows.len() as u64));
+    let rows = rows.into_iter().skip(first as usize).take(size as usize).collect();
+    Ok(SampleList { run, rows, first, total, page_size: size, text, outcome })
 }
 
 pub(super) async fn sample(
@@ -148,16 +154,9 @@ pub(super) async fn sample(
     wish: Wish,
     question: Question,
 ) -> Response {
-    let Some(id) = question.get("id") else {
+    let Some(place) = SamplePlace::of(&question) else {
         return problem(StatusCode::BAD_REQUEST, "No sample is named", "Choose one from the samples of the run.");
     };
-    let epoch = question.number("attempt").and_then(|epoch| u32::try_from(epoch).ok());
-    let beside = question.get("beside").map(|key| {
-        let epoch = question.number("other").and_then(|epoch| u32::try_from(epoch).ok());
-        (key, epoch.unwrap_or(1))
-    });
-    let from = question.number("from").unwrap_or(0) as usize;
-    let place = SamplePlace { id, epoch, from, find: question.get("find"), beside };
     match app.read(move |app| sample_view(app, &key, place)).await.transpose() {
         Some(found) => wish.answer(found, sample_html),
         None => problem(StatusCode::NOT_FOUND, "The run has no such sample", "Choose one from the samples of the run."),
@@ -165,7 +164,7 @@ pub(super) async fn sample(
 }
 
 /// What of a run is asked for.
-struct SamplePlace {
+pub(super) struct SamplePlace {
     id: String,
     epoch: Option<u32>,
     /// The first message that is shown.
@@ -176,7 +175,21 @@ struct SamplePlace {
     beside: Option<(String, u32)>,
 }
 
-fn sample_view(app: &App, key: &str, place: SamplePlace) -> Result<Option<SampleView>, HistoryError> {
+impl SamplePlace {
+    /// Nothing if no sample is named.
+    pub(super) fn of(question: &Question) -> Option<Self> {
+        let epoch = |name: &str| question.number(name).and_then(|epoch| u32::try_from(epoch).ok());
+        Some(Self {
+            id: question.get("id")?,
+            epoch: epoch("attempt"),
+            from: question.number("from").unwrap_or(0) as usize,
+            find: question.get("find"),
+            beside: question.get("beside").map(|key| (key, epoch("other").unwrap_or(1))),
+        })
+    }
+}
+
+pub(super) fn sample_view(app: &App, key: &str, place: SamplePlace) -> Result<Option<SampleView>, HistoryError> {
     let SamplePlace { id, epoch, from, find, beside } = place;
     let run = app.history.find(key)?;
     let rows = sorted_rows(app, &run)?;
@@ -290,29 +303,29 @@ pub(super) async fn case(State(app): State<Arc<App>>, wish: Wish, question: Ques
     let (Some(suite), Some(id)) = (question.get("suite"), question.get("id")) else {
         return problem(StatusCode::BAD_REQUEST, "No case is named", "Choose one from the samples of a run.");
     };
-    let made = app
-        .ask(move |app| {
-            let (found, total) = app.history.case_over_time(&suite, &id, CASE_RUNS)?;
-            // What stands beside each other are runs of one model.
-            let contents: Vec<(Option<String>, Option<u64>)> =
-                found.iter().map(|(run, _, content)| (run.model.clone(), *content)).collect();
-            let entries = found.into_iter().enumerate().map(|(place, (run, ending, content))| {
-                let is_of_model = |(model, _): &&(Option<String>, Option<u64>)| *model == run.model;
-                let before = contents[place + 1..].iter().find(is_of_model).and_then(|(_, content)| *content);
-                CaseEntry {
-                    run,
-                    outcome: ending.outcome,
-                    passed: u32::from(ending.passed),
-                    failed: u32::from(ending.failed),
-                    attempts: u32::from(ending.attempts),
-                    score: ending.score,
-                    is_changed: content.zip(before).is_some_and(|(now, before)| now != before),
-                }
-            });
-            Ok(CaseView { entries: entries.collect(), suite, id, total })
-        })
-        .await;
-    wish.answer(made, case_html)
+    wish.answer(app.ask(move |app| case_view(app, suite, id)).await, case_html)
+}
+
+/// A case in the latest runs that have it.
+pub(super) fn case_view(app: &App, suite: String, id: String) -> Result<CaseView, HistoryError> {
+    let (found, total) = app.history.case_over_time(&suite, &id, CASE_RUNS)?;
+    // What stands beside each other are runs of one model.
+    let contents: Vec<(Option<String>, Option<u64>)> =
+        found.iter().map(|(run, _, content)| (run.model.clone(), *content)).collect();
+    let entries = found.into_iter().enumerate().map(|(place, (run, ending, content))| {
+        let is_of_model = |(model, _): &&(Option<String>, Option<u64>)| *model == run.model;
+        let before = contents[place + 1..].iter().find(is_of_model).and_then(|(_, content)| *content);
+        CaseEntry {
+            run,
+            outcome: ending.outcome,
+            passed: u32::from(ending.passed),
+            failed: u32::from(ending.failed),
+            attempts: u32::from(ending.attempts),
+            score: ending.score,
+            is_changed: content.zip(before).is_some_and(|(now, before)| now != before),
+        }
+    });
+    Ok(CaseView { entries: entries.collect(), suite, id, total })
 }
 
 pub(super) async fn compare(State(app): State<Arc<App>>, wish: Wish, question: Question) -> Response {

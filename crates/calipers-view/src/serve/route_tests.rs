@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// A question that has an answer, for each address; and what is sent. `{key}` is a run, `{other}` another one.
-const CASES: [(&str, &str, &str, &str); 31] = [
+const CASES: [(&str, &str, &str, &str); 35] = [
     ("GET", "/", "?q=a&page=0", ""),
     ("GET", "/runs/{key}", "", ""),
     ("GET", "/runs/{key}/report", "", ""),
@@ -39,6 +39,10 @@ const CASES: [(&str, &str, &str, &str); 31] = [
     ("GET", "/api/runs/{key}", "", ""),
     ("GET", "/api/runs/{key}/judge", "", ""),
     ("GET", "/api/runs/{key}/labels", "?queue=all", ""),
+    ("GET", "/api/runs/{key}/samples", "?q=q&outcome=failed&first=0&size=5", ""),
+    ("GET", "/api/runs/{key}/sample", "?id=q1&attempt=1&from=0", ""),
+    ("GET", "/api/case", "?suite=nightly&id=q1", ""),
+    ("GET", "/api/verdicts", "?suite=nightly", ""),
     ("GET", "/api/compare", "?run={key}&run={other}&cases=all", ""),
     ("GET", "/api/trend", "?suite=nightly&score=score&metric=accuracy&reducer=mean", ""),
     ("GET", "/api/audit", "?first=0&size=3", ""),
