@@ -448,7 +448,7 @@ impl MetricPair<'_> {
             let (a, b) = (ours.influence(&our_ratio, place), theirs.influence(&their_ratio, place));
             n as f64 * (a / sides.0 - b / sides.1)
         });
-        let moved = moves.map(|moved| snap_to_estimate(estimate + moved, estimate)).collect();
+        let moved = moves.map(|moved| snap_to_estimate(estimate + moved, estimate));
         let found = ChangeEstimate::with_estimate(scale, n as u64, "", sides, estimate);
         let (y, x) = terms_of_ratio(ours, theirs);
         let [y, x] = [y, x].map(|terms| add_up_terms(terms, clusters.as_deref()));

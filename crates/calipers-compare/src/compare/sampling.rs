@@ -270,6 +270,24 @@ impl<'v> PairedValues<'v> {
         Self { candidate: candidate.into(), baseline: baseline.into(), clusters, pairs: OnceCell::new() }
     }
 
+    /// Differences from 0. Without clusters there may be millions, of which only the sums are kept.
+    fn from_zero(values: impl Iterator<Item = f64>, clusters: Option<Vec<u32>>) -> PairedValues<'static> {
+        const BLOCK: usize = 1024;
+        if clusters.is_some() {
+            let values: Vec<f64> = values.collect();
+            let nothing = vec![0.0; values.len()];
+            return PairedValues::new(values, nothing, clusters);
+        }
+        let (mut pairs, mut values) = (PairedDifferences::default(), values.peekable());
+        let mut block = Vec::with_capacity(BLOCK);
+        while values.peek().is_some() {
+            block.clear();
+            block.extend(values.by_ref().take(BLOCK));
+            pairs.extend(&block, &[0.0; BLOCK][..block.len()]).expect("a pair has two values");
+        }
+        PairedValues { pairs: pairs.into(), ..PairedValues::new(Vec::new(), Vec::new(), None) }
+    }
+
     pub(super) fn pairs(&self) -> &PairedDifferences {
         self.pairs.get_or_init(|| pair(&self.candidate, &self.baseline).expect("a pair has two values"))
     }
@@ -582,7 +600,7 @@ fn decide_by_bounds(found: &mut ChangeEstimate, values: &PairedValues<'_>, confi
 /// error the one that is reported. The test, the margins and the interval are Fieller's.
 pub(super) fn estimate_paired_ratio(
     mut found: ChangeEstimate,
-    moved: Vec<f64>,
+    moved: impl Iterator<Item = f64>,
     (y, x): (&[f64], &[f64]),
     clusters: Option<Vec<u32>>,
     confidence: Confidence,
@@ -591,8 +609,7 @@ pub(super) fn estimate_paired_ratio(
         found.why = Some(Incomparable::OnePair);
         return found;
     }
-    let nothing = vec![0.0; moved.len()];
-    let values = PairedValues::new(moved, nothing, clusters);
+    let values = PairedValues::from_zero(moved, clusters);
     let is_identical = values.pairs().is_identical();
     if is_identical {
         found.p = Some((1.0, TestMethod::NoDifference));
@@ -703,6 +720,19 @@ mod tests {
         let identical = SamplingDistribution::Bounded(BoundedRatio::mean(&[0.0; 59], -1.0, 1.0).unwrap());
         check(&identical, 0.06, 0.94f64.powi(59), 1.0);
         check(&identical, -0.06, 1.0, 0.94f64.powi(59));
+    }
+
+    #[test]
+    fn differences_from_zero_have_the_sums_of_all() {
+        for count in [0, 1, 1023, 1024, 1025, 5000] {
+            let values: Vec<f64> = (0..count).map(|place| f64::from(place % 37) / 7.0 - 2.0).collect();
+            let whole = pair(&values, &vec![0.0; values.len()]).unwrap();
+            let found = PairedValues::from_zero(values.iter().copied(), None);
+            assert_eq!(found.pairs().difference(), whole.difference(), "{count}");
+            assert_eq!(found.pairs().is_identical(), whole.is_identical());
+            let clustered = PairedValues::from_zero(values.iter().copied(), Some(vec![0; values.len()]));
+            assert_eq!((&*clustered.candidate, clustered.pairs().count()), (&values[..], u64::from(count as u32)));
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@ use crate::data::distinct_texts::DistinctTexts;
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 use std::fmt;
 use std::hash::BuildHasher;
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 /// As many texts are looked up at once.
@@ -76,6 +77,9 @@ impl Lineage {
     }
 }
 
+/// Tiny texts are shorter.
+const TINY: usize = 12;
+
 /// A text of at most eleven bytes: its bytes, zeros, and in the highest byte how many there are.
 type TinyText = (u64, u32);
 
@@ -99,7 +103,7 @@ fn tiny_text(text: &str) -> Option<TinyText> {
             let (first, last) = (u32::from_le_bytes(*bytes.first_chunk()?), u32::from_le_bytes(*bytes.last_chunk()?));
             (u64::from(first) | (u64::from(last) << 32) >> (8 * (8 - bytes.len())) & !0xffff_ffff, length)
         }
-        8..12 => {
+        8..TINY => {
             let last = u64::from(u32::from_le_bytes(*bytes.last_chunk()?)) >> (8 * (12 - bytes.len()));
             (u64::from_le_bytes(*bytes.first_chunk()?), length | last as u32)
         }
@@ -130,6 +134,27 @@ impl PackedText {
     #[must_use]
     pub fn new(text: &str) -> Option<Self> {
         tiny_text(text).map(Self)
+    }
+
+    /// The text at this place of a longer one, if it is short enough and no character is cut. Faster than cutting it out first.
+    ///
+    /// ```
+    /// use calipers_core::PackedText;
+    ///
+    /// assert!(PackedText::within("q1,doc-23659,0.5", 3..12).is_some());
+    /// assert!(PackedText::within("q1,doc-23659,0.5", 0..12).is_none());
+    /// ```
+    #[must_use]
+    #[inline]
+    pub fn within(text: &str, place: Range<usize>) -> Option<Self> {
+        let (length, bytes) = (place.end.checked_sub(place.start)?, text.as_bytes());
+        if length >= TINY || !text.is_char_boundary(place.start) || !text.is_char_boundary(place.end) {
+            return None;
+        }
+        // Bytes behind the text are read with it, and left out.
+        let Some(chunk) = bytes.get(place.start..)?.first_chunk() else { return Self::new(text.get(place)?) };
+        let kept = u128::from_le_bytes(*chunk) & ((1 << (8 * length)) - 1);
+        Some(Self((kept as u64, (kept >> u64::BITS) as u32 | (length as u32) << 24)))
     }
 
     /// Its bytes, and how many there are.
@@ -739,6 +764,18 @@ mod tests {
         }
         assert_eq!(packed.codes, pushed.codes);
         assert_eq!(packed.dictionary(), pushed.dictionary());
+    }
+
+    #[test]
+    fn a_text_within_another_is_packed_like_the_text_alone() {
+        let text = "q1,doc-23659,é,\0\0,a longer name of a document";
+        for start in 0..=text.len() {
+            for end in start..=text.len() {
+                let alone = text.get(start..end).and_then(PackedText::new).map(|packed| packed.0);
+                assert_eq!(PackedText::within(text, start..end).map(|packed| packed.0), alone, "{start}..{end}");
+            }
+            assert!(PackedText::within(text, start..text.len() + 1).is_none());
+        }
     }
 
     #[test]

@@ -22,10 +22,9 @@ impl CountedNames {
     pub(super) fn of_views(views: &[u128]) -> Option<Self> {
         let mut counting = CountingTexts::beginning_with(*views.first()?)?;
         for &view in views {
-            if view != counting.next.view {
+            if !counting.take_view(view) {
                 return None;
             }
-            counting.go_on();
         }
         Some(counting.names)
     }
@@ -114,6 +113,26 @@ impl CountingTexts {
             at += found * length;
         }
         (taken, at)
+    }
+
+    /// Takes in a text, as a view, if it is the one that has to come next.
+    ///
+    /// ```
+    /// use calipers_core::CountingTexts;
+    ///
+    /// let view = |text: &[u8; 16]| u128::from_le_bytes(*text);
+    /// let mut texts = CountingTexts::beginning_with(view(b"\x02\0\0\0q9\0\0\0\0\0\0\0\0\0\0")).expect("a letter and a number");
+    /// assert!(texts.take_view(view(b"\x02\0\0\0q9\0\0\0\0\0\0\0\0\0\0")));
+    /// assert!(!texts.take_view(view(b"\x03\0\0\0q11\0\0\0\0\0\0\0\0\0")));
+    /// assert!(texts.take_view(view(b"\x03\0\0\0q10\0\0\0\0\0\0\0\0\0")));
+    /// ```
+    #[inline]
+    pub fn take_view(&mut self, view: u128) -> bool {
+        let is_next = view == self.next.view;
+        if is_next {
+            self.go_on();
+        }
+        is_next
     }
 
     fn go_on(&mut self) {

@@ -2,6 +2,7 @@
 
 use crate::Value;
 use crate::data::column::{ABSENT, Column};
+use crate::data::cow_indices::CowIndices;
 use crate::data::points::is_counting;
 
 /// The values of a field by attempt, in room for as many as there are.
@@ -88,9 +89,9 @@ impl FieldColumn {
     }
 
     /// The values of these rows as they are stored, if they are floats and the rows are all there are; a NaN is a gap.
-    pub(crate) fn stored_floats(&self, rows: &[u32]) -> Option<&[f64]> {
+    pub(crate) fn stored_floats(&self, rows: &CowIndices) -> Option<&[f64]> {
         match &self.cells {
-            Column::Floats(floats) if self.rows.is_none() && rows.len() == floats.len() && is_counting(rows) => {
+            Column::Floats(floats) if self.rows.is_none() && rows.len() == floats.len() && rows.is_counting() => {
                 Some(floats)
             }
             _ => None,

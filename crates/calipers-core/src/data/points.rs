@@ -183,7 +183,7 @@ impl<'a> Points<'a> {
     /// The number of different samples among the rows.
     pub(crate) fn distinct_samples(&self) -> u64 {
         let rows = &self.scores().sample;
-        if is_counting(rows) {
+        if rows.is_counting() {
             return rows.len() as u64;
         }
         // There may be as many scorers as samples, each with a few rows.
@@ -279,7 +279,7 @@ impl<'a> Points<'a> {
 
     /// True when every row is of its own sample, in their order.
     pub(crate) fn is_row_per_sample(&self) -> bool {
-        is_counting(self.sample_codes())
+        self.scores().sample.is_counting()
     }
 
     /// An error if a row stands for attempts that have several values of a metadata key: none of them is the sample's.
@@ -294,12 +294,17 @@ impl<'a> Points<'a> {
 
     /// True when every sample certainly has a score: one row each, and none empty.
     pub(crate) fn covers_all_samples(&self) -> bool {
-        self.len() == self.samples.len() && !self.has_missing() && is_counting(self.sample_codes())
+        self.len() == self.samples.len() && !self.has_missing() && self.is_row_per_sample()
     }
 
     /// The sample of each row, as a code.
     pub fn sample_codes(&self) -> &[u32] {
         &self.scores().sample
+    }
+
+    /// The same as a list of its own.
+    pub(crate) fn list_samples(&self) -> Vec<u32> {
+        self.scores().sample.to_vec()
     }
 
     /// True when the attempt of this row ended in an error.
@@ -314,7 +319,7 @@ impl<'a> Points<'a> {
 
     /// The same rows, and one without a value for each sample that has none.
     pub(crate) fn with_absent_samples(&self) -> Points<'a> {
-        if self.len() == self.samples.len() && is_counting(self.sample_codes()) {
+        if self.len() == self.samples.len() && self.is_row_per_sample() {
             return self.clone();
         }
         let mut has_row = vec![false; self.samples.len()];
@@ -351,7 +356,7 @@ impl<'a> Points<'a> {
     /// One row per sample.
     pub fn reduce(&self, reducer: &Reducer, context: &Context) -> Result<Points<'a>, Error> {
         let name = |sample: u32, error: Error| error.at_sample(&self.samples.id(sample)).at_scorer(&self.scorer);
-        let is_single = || is_counting(&self.scores().sample);
+        let is_single = || self.is_row_per_sample();
         if reducer.keeps_single(self.scores(), &context.labels) && is_single() {
             return Ok(self.clone());
         }
@@ -660,7 +665,7 @@ impl<'a> Points<'a> {
         }
         let sample = &self.scores().sample;
         let list = column.and_then(|column| column.codes.as_list());
-        let codes: Cow<'a, [u32]> = match list.filter(|list| sample.len() <= list.len() && is_counting(sample)) {
+        let codes: Cow<'a, [u32]> = match list.filter(|list| sample.len() <= list.len() && sample.is_counting()) {
             Some(list) => Cow::Borrowed(&list[..sample.len()]),
             None => {
                 let code = |&sample: &u32| column.map_or(ABSENT, |column| column.codes.get(sample));

@@ -5,7 +5,6 @@ use crate::data::column::{ABSENT, Coded, Column};
 use crate::data::cow_indices::CowIndices;
 use crate::data::field_column::FieldColumn;
 use crate::data::ids::SampleIds;
-use crate::data::points::is_counting;
 use crate::data::row_codes::{FactColumn, RowCodes};
 use crate::data::row_index::RunRowIndex;
 use crate::data::scores::{ScoreRow, Scores, Values};
@@ -536,7 +535,7 @@ impl Samples {
     pub(crate) fn all_attempts(&self) -> Scores {
         let nothing = |rows: usize| Values::Scalars(Column::Coded(Coded::missing(rows)));
         // With one attempt per sample, in their order, the list of samples is that of rows.
-        if is_counting(&self.attempt_sample) {
+        if self.attempt_sample.is_counting() {
             let (sample, epoch) = (self.attempt_sample.clone(), self.attempt_epoch.clone());
             let values = nothing(sample.len());
             return Scores { attempt: sample.clone(), sample, epoch, values, ..Scores::default() };
@@ -800,7 +799,7 @@ impl Samples {
     }
 
     /// A field by attempt, if it is stored as one float for each of these rows, in their order; a NaN is a gap.
-    pub(crate) fn stored_floats(&self, name: &str, rows: &[u32]) -> Option<&[f64]> {
+    pub(crate) fn stored_floats(&self, name: &str, rows: &CowIndices) -> Option<&[f64]> {
         self.fields.get(name)?.stored_floats(rows)
     }
 

@@ -4,7 +4,6 @@
 //! up. Fifty thousand attempts take a few passes over columns of four bytes per row.
 
 use crate::data::column::{ABSENT, Column};
-use crate::data::points::is_counting;
 use crate::data::scores::{Scores, Values};
 use crate::metric::RunRows;
 use crate::{
@@ -334,7 +333,7 @@ impl<'a> Scenarios<'a> {
         let scores = samples.scores(scorer)?;
         let Values::Scalars(Column::Floats(floats)) = &scores.values else { return None };
         let attempts = &self.points.scores().attempt;
-        let is_in_order = attempts.len() == floats.len() && is_counting(attempts);
+        let is_in_order = attempts.len() == floats.len() && attempts.is_counting();
         let is_whole = matches!(ScoreRows::new(scores, samples), ScoreRows::Same);
         // No early exits, so that vector instructions can do it.
         let are_open = self.outcomes.iter().fold(true, |all, one| all & (*one == ScenarioOutcome::Unscored));
@@ -650,8 +649,8 @@ impl ScoreRows {
             // In reverse, so that the first of several stays.
             return Self::ByEpoch(keys.zip(0..).collect::<Vec<_>>().into_iter().rev().collect());
         }
-        let attempts = samples.attempt_places().0.len();
-        if scores.attempt.len() == attempts && is_counting(&scores.attempt) {
+        let attempts = samples.deliveries();
+        if scores.attempt.len() == attempts && scores.attempt.is_counting() {
             return Self::Same;
         }
         let mut rows = vec![ABSENT; attempts];

@@ -240,7 +240,7 @@ impl Table {
     pub fn new(names: impl IntoIterator<Item = SampleId>) -> Self {
         let mut ids = SampleIds::default();
         let sample: Vec<u32> = names.into_iter().map(|name| ids.place((&name).into())).collect();
-        Self::with(ids, sample)
+        Self::with(ids, sample.into())
     }
 
     /// Rows of samples with these numbers.
@@ -248,7 +248,7 @@ impl Table {
     pub fn with_numbers(numbers: Vec<i64>) -> Self {
         match SampleIds::ascending(numbers) {
             Ok(ids) => {
-                let sample: Vec<u32> = (0..ids.len() as u32).collect();
+                let sample = CowIndices::counting(ids.len());
                 Self::with(ids, sample)
             }
             Err(numbers) => Self::new(numbers.into_iter().map(SampleId::Int)),
@@ -261,7 +261,7 @@ impl Table {
     #[must_use]
     pub fn with_short_texts(views: &[u128]) -> Option<Self> {
         let ids = SampleIds::ascending_short(views)?;
-        let sample = (0..ids.len() as u32).collect();
+        let sample = CowIndices::counting(ids.len());
         Some(Self::with(ids, sample))
     }
 
@@ -269,7 +269,7 @@ impl Table {
     #[must_use]
     pub fn with_counting_texts(texts: CountingTexts) -> Self {
         let ids = SampleIds::counting(texts);
-        let sample = (0..ids.len() as u32).collect();
+        let sample = CowIndices::counting(ids.len());
         Self::with(ids, sample)
     }
 
@@ -285,8 +285,8 @@ impl Table {
         self.sample.push(sample);
     }
 
-    fn with(ids: SampleIds, sample: Vec<u32>) -> Self {
-        Self { ids, sample: sample.into(), ..Self::default() }
+    fn with(ids: SampleIds, sample: CowIndices) -> Self {
+        Self { ids, sample, ..Self::default() }
     }
 
     /// Leaves out the rows from this one on, before other columns are added.
@@ -409,7 +409,7 @@ impl Table {
         let mut ids = SampleIds::default();
         let sample: Vec<u32> =
             rows.iter().map(|&row| ids.place((&self.ids.get(self.sample[row as usize])).into())).collect();
-        Self::with(ids, sample)
+        Self::with(ids, sample.into())
     }
 
     fn has_one_row_per_sample(&self) -> bool {
@@ -419,7 +419,8 @@ impl Table {
     /// The epochs of the rows, and the last of each sample.
     fn count_epochs(&self) -> (CowIndices, CowIndices) {
         if self.has_one_row_per_sample() {
-            let epochs = CowIndices::shared(self.epochs.clone().unwrap_or_else(|| vec![1; self.rows()]));
+            let counted = || CowIndices::repeated(1, self.rows());
+            let epochs = self.epochs.clone().map_or_else(counted, CowIndices::shared);
             return (epochs.clone(), epochs);
         }
         let mut last = vec![0u32; self.ids.len()];
@@ -474,7 +475,8 @@ impl From<Table> for Samples {
         let has_attempt_facts = !table.has_one_row_per_sample();
         table.sample.share();
         // With one attempt per sample, samples and attempts have the same numbers.
-        let attempt = if table.has_one_row_per_sample() && table.sample.is_sorted() {
+        let is_in_order = || table.sample.is_counting() || table.sample.is_sorted();
+        let attempt = if table.has_one_row_per_sample() && is_in_order() {
             table.sample.clone()
         } else {
             CowIndices::shared((0..table.rows() as u32).collect())

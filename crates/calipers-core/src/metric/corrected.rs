@@ -157,7 +157,7 @@ fn labels_of(samples: &Samples, name: &str, context: &Context) -> Result<Vec<Opt
             let error = Error::argument(format!("label `{name}` is infinite"), "give a finite number, or leave it out");
             return Err(error.at_sample(&points.sample_id(row)).at_epoch(points.epoch(row)));
         }
-        (points.sample_codes().to_vec(), values)
+        (points.list_samples(), values)
     } else {
         return Ok(labels);
     };

@@ -244,7 +244,7 @@ impl Evidence {
     /// The mean of the scores of these rows, all of which have one.
     pub(crate) fn of_scores(points: &Points<'_>, context: &Context) -> Result<Self, Error> {
         let values = points.floats(context)?.into_owned();
-        Ok(Self::Mean { samples: points.sample_codes().to_vec(), values, missing: Vec::new() })
+        Ok(Self::Mean { samples: points.list_samples(), values, missing: Vec::new() })
     }
 
     /// A mean over samples of the means of their attempts. Attempts of one sample stand side by side.

@@ -60,9 +60,9 @@ impl<F: Fn(&Moments, Tally, &Context) -> Figure + Send + Sync + 'static> Measure
         }
         let (scored, unscored) = (points.scored(), points.unscored());
         Ok(Some(Evidence::Mean {
-            samples: scored.sample_codes().to_vec(),
+            samples: scored.list_samples(),
             values: scored.floats(context)?.into_owned(),
-            missing: unscored.sample_codes().to_vec(),
+            missing: unscored.list_samples(),
         }))
     }
 }

@@ -158,7 +158,7 @@ impl<A: Averaged> Measure for SampleMean<A> {
             fallback.note(points.samples(), false);
             fallback.check(self.0.name())?;
             let values = values.iter().map(|&value| mean_of_one(value)).collect();
-            return Ok(Some(Evidence::Mean { samples: points.sample_codes().to_vec(), values, missing: Vec::new() }));
+            return Ok(Some(Evidence::Mean { samples: points.list_samples(), values, missing: Vec::new() }));
         }
         let known = self.0.values(points, context)?;
         fallback.note(points.samples(), known.rests_on_score);

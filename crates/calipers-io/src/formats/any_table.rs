@@ -99,10 +99,7 @@ pub(super) fn read_csv(
     }
     let mut runs = runs;
     if let Some(run) = runs.first_mut() {
-        run.notes.extend(table.thousands_note(&|name| {
-            let is_said = |(role, column): &(String, String)| is_measure_role(&ColumnRole::of(role)) && column == name;
-            is_measure_role(&ColumnRole::of(name)) || run.columns.iter().any(is_said)
-        }));
+        run.notes.extend(thousands_note(table, &run.columns));
     }
     Ok(runs)
 }
@@ -143,6 +140,14 @@ pub(super) fn read_named(
     if has_records { survey.read(source, wanted, read, later).map(Some) } else { Ok(None) }
 }
 
+/// What to know about the dots in a table whose columns were read as these.
+pub(super) fn thousands_note(table: &CsvTable<'_>, columns: &[(String, String)]) -> Option<String> {
+    table.thousands_note(&|name| {
+        let is_said = |(role, column): &(String, String)| is_measure_role(&ColumnRole::of(role)) && column == name;
+        is_measure_role(&ColumnRole::of(name)) || columns.iter().any(is_said)
+    })
+}
+
 /// What the columns of a Parquet table are, if it can be read as a stream: it holds one run, and none of its columns might
 /// tell several apart.
 #[cfg(feature = "parquet")]
@@ -152,6 +157,15 @@ pub(super) fn to_stream(
     wanted: &Projection,
 ) -> Result<Option<StreamableTable>, ReadError> {
     TableSurvey::of_parquet(source, file).to_stream(source, wanted)
+}
+
+/// The same for a table whose rows are lines, of which these are the first.
+pub(super) fn csv_to_stream(
+    source: &Source,
+    table: &CsvTable<'_>,
+    wanted: &Projection,
+) -> Result<Option<StreamableTable>, ReadError> {
+    TableSurvey::of_csv(table).to_stream(source, wanted)
 }
 
 /// The same for a table with columns of these names and these first rows.
@@ -449,7 +463,11 @@ impl TableSurvey {
         match self.resolve(&columns, &[]) {
             TableReading::Flat(roles) if !roles.has_runs() && factors.likely.is_empty() => {
                 // What is empty in the first rows may say more in others.
-                let is_empty = |name: &Arc<str>| self.records.iter().all(|row| row.get(name) == Some(&Value::Null));
+                let is_nothing = |value: Option<&Value>| match value {
+                    Some(Value::Text(text)) => text.is_empty(),
+                    value => value == Some(&Value::Null),
+                };
+                let is_empty = |name: &Arc<str>| self.records.iter().all(|row| is_nothing(row.get(name)));
                 let has_factors = !factors.possible.is_empty() || self.columns.iter().any(is_empty);
                 Ok(Some(StreamableTable { roles, wanted, has_factors, checks, notes_on_columns }))
             }

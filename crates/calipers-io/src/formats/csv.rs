@@ -1,9 +1,9 @@
 //! Native records as CSV: one row per attempt, with the same names as in JSON.
 
 use super::any_table::{self, TableReading};
-use super::native::{self, ColumnRole, NativeRecord, RecordConsumer};
+use super::native::{self, ColumnRole, NativeRecord, RecordConsumer, RowsOfRun};
 use super::row_places::{command_on, shell_word};
-use super::{Format, csv_fast};
+use super::{Format, ShardSink, StreamedTable, csv_fast};
 use crate::columns::ColumnRoles;
 use crate::columns::known_names::{IDS, RUNS, SCORERS, SCORES, find, is_measure, is_spelt_like};
 use crate::error::printable;
@@ -35,6 +35,27 @@ impl Format for Csv {
 
     fn read(&self, source: &Source) -> Result<Vec<RecordedRun>, ReadError> {
         native::whole(self.read_shards(source, &Projection::everything()))
+    }
+
+    fn can_stream(&self) -> bool {
+        true
+    }
+
+    fn stream(&self, source: &Source, wanted: &Projection, sink: &ShardSink<'_>) -> Option<StreamedTable> {
+        // Columns with roles of their own may number records, which is for the other reader.
+        let head = CsvTable::of_head(source).filter(|_| source.columns().is_empty())?;
+        let table = any_table::csv_to_stream(source, &head, wanted).ok()??;
+        let keep = |part: usize, rows: RowsOfRun| {
+            let Some(samples) = table.check_part(rows.samples) else { return false };
+            // Several attempts of a sample may be of different runs, and a word that columns are called may stand in a second header.
+            let is_single = samples.attempts() == samples.len();
+            let has_names = samples.scorers().flat_map(|scorer| samples.score_labels(scorer)).any(is_column_name);
+            is_single && !has_names && sink(part, samples)
+        };
+        csv_fast::stream(source, &head, &table.roles, &table.wanted, &keep)?;
+        let StreamedTable { columns, notes } = table.finish();
+        let thousands = any_table::thousands_note(&head, &columns);
+        Some(StreamedTable { columns, notes: head.notes.iter().cloned().chain(notes).chain(thousands).collect() })
     }
 
     fn read_shards(&self, source: &Source, wanted: &Projection) -> Result<Vec<RecordedRun<Shards>>, ReadError> {

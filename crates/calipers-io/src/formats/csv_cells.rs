@@ -15,6 +15,8 @@ pub(super) struct CellEnds<'t> {
     delimiter: u8,
     /// How many bytes have been looked at.
     at: usize,
+    /// How many cells have been found that end with their lines.
+    lines: usize,
     before: BlockEnd,
 }
 
@@ -35,7 +37,12 @@ impl<'t> CellEnds<'t> {
     /// For rows of which the last has no line end.
     pub(super) fn new(bytes: &'t [u8], delimiter: u8) -> Self {
         let before = BlockEnd { is_quoted: 0, is_end: 1, is_closing_quote: 0, is_return: 0 };
-        Self { bytes, delimiter, at: 0, before }
+        Self { bytes, delimiter, at: 0, lines: 0, before }
+    }
+
+    /// How many of the cells end with their lines.
+    pub(super) fn lines(&self) -> usize {
+        self.lines
     }
 
     /// Adds the ends of further cells to a list that has room for many, until it is nearly full: the places of delimiters and line ends
@@ -46,12 +53,13 @@ impl<'t> CellEnds<'t> {
 
     #[inline(always)]
     fn find_with<S: Simd>(&mut self, simd: S, ends: &mut Vec<usize>) -> Result<bool, OddBytes> {
-        let (mut before, mut odd) = (self.before, 0);
+        let (mut before, mut odd, mut lines) = (self.before, 0, 0);
         let (blocks, rest) = self.bytes[self.at.min(self.bytes.len())..].as_chunks::<BLOCK>();
         let room = (ends.capacity() - ends.len()) / BLOCK;
         for (place, block) in blocks.iter().take(room).enumerate() {
             let found = look_at(simd, block, self.delimiter, &mut before, &mut odd);
-            add_places(found, self.at + BLOCK * place, ends);
+            lines += found.lines.count_ones() as usize;
+            add_places(found.ends, self.at + BLOCK * place, ends);
         }
         let looked_at = blocks.len().min(room);
         self.at += BLOCK * looked_at;
@@ -62,18 +70,27 @@ impl<'t> CellEnds<'t> {
             block[..rest.len()].copy_from_slice(rest);
             block[rest.len()] = b'\n';
             let found = look_at(simd, &block, self.delimiter, &mut before, &mut odd);
-            add_places(found, self.at, ends);
+            lines += found.lines.count_ones() as usize;
+            add_places(found.ends, self.at, ends);
             self.at = self.bytes.len();
             odd |= before.is_quoted;
         }
         self.before = before;
+        self.lines += lines;
         if odd == 0 { Ok(is_last) } else { Err(OddBytes) }
     }
 }
 
-/// The ends of cells in a block as bits. Sets bits of `odd` where quotes or carriage returns are not in their places.
+/// The ends of cells in a block, as bits.
+struct FoundEnds {
+    ends: u64,
+    /// Those that end a line, too.
+    lines: u64,
+}
+
+/// Finds the ends of cells in a block. Sets bits of `odd` where quotes or carriage returns are not in their places.
 #[inline(always)]
-fn look_at<S: Simd>(simd: S, block: &[u8; BLOCK], delimiter: u8, before: &mut BlockEnd, odd: &mut u64) -> u64 {
+fn look_at<S: Simd>(simd: S, block: &[u8; BLOCK], delimiter: u8, before: &mut BlockEnd, odd: &mut u64) -> FoundEnds {
     let bytes = u8x64::from_slice(simd, block);
     let places = |byte: u8| bytes.simd_eq(u8x64::splat(simd, byte)).to_bitmask();
     let (quotes, line_ends, returns) = (places(b'"'), places(b'\n'), places(b'\r'));
@@ -96,7 +113,7 @@ fn look_at<S: Simd>(simd: S, block: &[u8; BLOCK], delimiter: u8, before: &mut Bl
         is_closing_quote: last(closing),
         is_return: last(returns),
     };
-    ends
+    FoundEnds { ends, lines: line_ends & !quoted }
 }
 
 /// For each bit whether the bits up to it, and with it, are odd in number.

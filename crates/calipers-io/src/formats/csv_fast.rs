@@ -5,6 +5,7 @@
 
 use super::csv::{self, CsvTable};
 use super::csv_cells::CellEnds;
+use super::csv_columns::{CutRows, PlainColumns};
 use super::line_blocks::LineBlocks;
 use super::native::{ColumnRole, RowsOfRun};
 use super::native_fast::{FlatRecords, TENS, Token};
@@ -17,7 +18,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::io::Read;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A smaller part is not worth a thread.
 const PART_MIN: usize = 1 << 20;
@@ -25,15 +26,19 @@ const PART_MIN: usize = 1 << 20;
 const COLUMNS_MAX: usize = 256;
 /// As many ends of cells are found at once: enough for many rows, few enough to stay in the cache.
 const ENDS: usize = 4096;
+/// Rows that are passed on together where none is kept: few enough that their columns stay in the cache.
+const BATCH: usize = if cfg!(test) { 1000 } else { 1 << 15 };
+/// The same where columns are made again for each batch, with dictionaries that begin empty.
+const FLAT_BATCH: usize = if cfg!(test) { 700 } else { 1 << 17 };
 
 /// The rows of a table, part by part; nothing if it is not plain.
 pub(super) fn read(table: &CsvTable<'_>, roles: &ColumnRoles, wanted: &Projection) -> Option<Vec<RowsOfRun>> {
     let text = table.bytes.as_text().filter(|_| is_usual(table))?;
     let rows = rows_below_header(table)?;
     let parts = parts(&table.bytes, rows)?;
-    let (names, delimiter) = (&table.names[..], table.delimiter);
+    let columns = TableColumns { names: &table.names, delimiter: table.delimiter, roles, wanted };
     let read = |part: &Range<usize>| {
-        let mut rows = PlainRows::new(names, delimiter, roles, wanted)?;
+        let mut rows = PlainRows::new(columns)?;
         rows.add(&text[part.clone()])?;
         Some(rows)
     };
@@ -53,22 +58,72 @@ pub(super) fn read_blocks(
     roles: &ColumnRoles,
     wanted: &Projection,
 ) -> Option<Vec<RowsOfRun>> {
+    let parts = read_parts(source, head, roles, wanted, |_, _| Some(()))?;
+    finish(parts, wanted)
+}
+
+/// Passes on the rows of such a table, some at a time, and keeps none. Nothing if the table is not plain, or its rows are not wanted any
+/// more.
+pub(super) fn stream(
+    source: &Source,
+    head: &CsvTable<'_>,
+    roles: &ColumnRoles,
+    wanted: &Projection,
+    sink: &(dyn Fn(usize, RowsOfRun) -> bool + Sync + '_),
+) -> Option<()> {
+    let known: Mutex<HashSet<Arc<str>>> = Mutex::default();
+    let pass_on = |place: usize, rows: RowsOfRun| {
+        // A row may name an attempt that another has named.
+        if rows.samples.attempts() < rows.records {
+            return None;
+        }
+        let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+        let new: Vec<Arc<str>> = rows.samples.columns().filter(|name| !known.contains(*name)).cloned().collect();
+        known.extend(new);
+        drop(known);
+        sink(place, rows).then_some(())
+    };
+    let parts = read_parts(source, head, roles, wanted, |place, rows| {
+        let rows = if rows.is_full() { rows.take_rows()? } else { Vec::new() };
+        rows.into_iter().try_for_each(|rows| pass_on(place, rows))
+    })?;
+    let is_torn = is_torn(&parts);
+    let rest = parts
+        .into_iter()
+        .enumerate()
+        .flat_map(|(place, part)| part.finish().into_iter().map(move |rows| (place, rows)));
+    rest.filter(|(_, rows)| rows.records > 0).try_for_each(|(place, rows)| pass_on(place, rows))?;
+    let known = known.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let is_complete = wanted.missing(|column| known.contains(column)).next().is_none();
+    (is_complete && !is_torn).then_some(())
+}
+
+/// Reads the parts of a table in parallel, and looks at the rows of a part after each block.
+fn read_parts<'t>(
+    source: &Source,
+    head: &'t CsvTable<'_>,
+    roles: &'t ColumnRoles,
+    wanted: &'t Projection,
+    after_block: impl Fn(usize, &mut PlainRows<'t>) -> Option<()> + Sync,
+) -> Option<Vec<PlainRows<'t>>> {
     let start = rows_below_header(head).filter(|_| is_usual(head))?.start as u64;
-    let (names, delimiter) = (&head.names[..], head.delimiter);
+    let columns = TableColumns { names: &head.names, delimiter: head.delimiter, roles, wanted };
     let read = |(place, part): (usize, &SourcePart)| {
         let mut reader = source.open_part(*part).ok()?;
         if place == 0 {
             std::io::copy(&mut (&mut reader).take(start), &mut std::io::sink()).ok()?;
         }
         let mut blocks = LineBlocks::new(reader);
-        let mut rows = PlainRows::new(names, delimiter, roles, wanted)?;
-        while let Some(block) = blocks.next().ok()? {
+        let mut rows = PlainRows::new(columns)?;
+        let mut block = Vec::new();
+        while blocks.next_into(&mut block).ok()? {
             rows.add(std::str::from_utf8(&block).ok()?)?;
+            after_block(place, &mut rows)?;
         }
         Some(rows)
     };
     let parts = source.parts(rayon::current_num_threads()).ok()?;
-    finish(parts.par_iter().enumerate().map(read).collect::<Option<_>>()?, wanted)
+    parts.par_iter().enumerate().map(read).collect()
 }
 
 fn is_usual(table: &CsvTable<'_>) -> bool {
@@ -77,12 +132,17 @@ fn is_usual(table: &CsvTable<'_>) -> bool {
 
 /// The rows of all parts; nothing if one is not the last and ends with a blank line, or a column is missing.
 fn finish(parts: Vec<PlainRows<'_>>, wanted: &Projection) -> Option<Vec<RowsOfRun>> {
-    let is_torn = parts.split_last().is_some_and(|(_, before)| before.iter().any(|part| part.is_blank));
-    let runs: Vec<RowsOfRun> = parts.into_iter().flat_map(|part| part.flat.finish()).collect();
+    let is_torn = is_torn(&parts);
+    let runs: Vec<RowsOfRun> = parts.into_iter().flat_map(PlainRows::finish).collect();
     let known: HashSet<&str> = runs.iter().flat_map(|run| run.samples.columns()).map(|name| &**name).collect();
     // The message about a missing column lists those that exist.
     let is_complete = wanted.missing(|column| known.contains(column)).next().is_none();
     (is_complete && !is_torn).then_some(runs)
+}
+
+/// True when a part that is not the last ends with a blank line.
+fn is_torn(parts: &[PlainRows<'_>]) -> bool {
+    parts.split_last().is_some_and(|(_, before)| before.iter().any(|part| part.is_blank))
 }
 
 /// Where the rows are.
@@ -127,12 +187,52 @@ fn parts(bytes: &[u8], rows: Range<usize>) -> Option<Vec<Range<usize>>> {
     Some(parts)
 }
 
+/// What is known of a table before its rows are read.
+#[derive(Clone, Copy)]
+struct TableColumns<'t> {
+    names: &'t [Arc<str>],
+    delimiter: u8,
+    roles: &'t ColumnRoles,
+    wanted: &'t Projection,
+}
+
+impl<'t> TableColumns<'t> {
+    /// Empty columns for rows that are read one by one, and the cells that are needed, by their places in a row.
+    fn flat(self) -> Option<(FlatRecords<'t>, Vec<(usize, PlainColumn<'t>)>)> {
+        let mut flat = FlatRecords::new(self.wanted, self.roles);
+        let mut columns = Vec::new();
+        for (cell, name) in self.names.iter().enumerate() {
+            let place = if name.is_empty() { None } else { flat.add_column(name).ok()? };
+            if let (Some(place), Some(role)) = (place, self.roles.of(name)) {
+                let is_id = matches!(role, ColumnRole::Id | ColumnRole::SampleId);
+                let is_fact = matches!(role, ColumnRole::Fact(_));
+                columns.push((cell, PlainColumn { place, role, is_id, is_fact, name }));
+            }
+        }
+        Some((flat, columns))
+    }
+
+    /// Columns for rows that are read many at a time, if these are all that is needed.
+    fn plain(self, columns: &[(usize, PlainColumn<'t>)]) -> Option<PlainColumns<'t>> {
+        let is_there = |scorer: &Arc<str>| {
+            columns.iter().any(|(_, column)| matches!(&column.role, ColumnRole::Score(known) if known == scorer))
+        };
+        // A record without the column that was named for a scorer is unscored.
+        let has_scorers = self.roles.scorers().iter().all(is_there);
+        let each = columns.iter().map(|(place, column)| (*place, column.name, column.role.clone()));
+        has_scorers.then(|| PlainColumns::new(each))?
+    }
+}
+
 /// Columns being filled from rows.
 struct PlainRows<'t> {
+    table: TableColumns<'t>,
+    /// The first rows, if they have nothing but the commonest values.
+    plain: Option<PlainColumns<'t>>,
+    /// False from the first row on that has others.
+    is_plain: bool,
+    /// The rows after these.
     flat: FlatRecords<'t>,
-    delimiter: u8,
-    /// How many cells a row has.
-    width: usize,
     /// The cells that are needed, by their places in a row.
     columns: Vec<(usize, PlainColumn<'t>)>,
     /// True when a blank line came last.
@@ -152,19 +252,34 @@ struct PlainColumn<'t> {
 }
 
 impl<'t> PlainRows<'t> {
-    fn new(names: &'t [Arc<str>], delimiter: u8, roles: &'t ColumnRoles, wanted: &'t Projection) -> Option<Self> {
-        let mut flat = FlatRecords::new(wanted, roles);
-        let mut columns = Vec::new();
-        for (cell, name) in names.iter().enumerate() {
-            let place = if name.is_empty() { None } else { flat.add_column(name).ok()? };
-            if let (Some(place), Some(role)) = (place, roles.of(name)) {
-                let is_id = matches!(role, ColumnRole::Id | ColumnRole::SampleId);
-                let is_fact = matches!(role, ColumnRole::Fact(_));
-                columns.push((cell, PlainColumn { place, role, is_id, is_fact, name }));
-            }
+    fn new(table: TableColumns<'t>) -> Option<Self> {
+        let (flat, columns) = table.flat()?;
+        let plain = table.plain(&columns);
+        let (is_plain, ends) = (plain.is_some(), Vec::with_capacity(ENDS));
+        Some(Self { table, plain, is_plain, flat, columns, is_blank: false, ends })
+    }
+
+    /// True when there are as many rows as are passed on together.
+    fn is_full(&self) -> bool {
+        let plain = self.plain.as_ref().map_or(0, PlainColumns::rows);
+        if self.is_plain { plain >= BATCH } else { plain + self.flat.rows() >= FLAT_BATCH }
+    }
+
+    /// The rows so far, if there are any. Others may follow.
+    fn take_rows(&mut self) -> Option<Vec<RowsOfRun>> {
+        let mut rows = self.plain.as_mut().map(PlainColumns::take_rows).unwrap_or_default();
+        if self.flat.rows() > 0 {
+            let (empty, _) = self.table.flat()?;
+            rows.extend(std::mem::replace(&mut self.flat, empty).finish());
         }
-        let ends = Vec::with_capacity(ENDS);
-        Some(Self { flat, delimiter, width: names.len(), columns, is_blank: false, ends })
+        self.is_plain = self.plain.is_some();
+        Some(rows)
+    }
+
+    fn finish(mut self) -> Vec<RowsOfRun> {
+        let mut rows = self.plain.as_mut().map(PlainColumns::take_rows).unwrap_or_default();
+        rows.extend(self.flat.finish());
+        rows
     }
 
     /// Adds whole rows; nothing if there is something unusual about them.
@@ -181,34 +296,41 @@ impl<'t> PlainRows<'t> {
         }
         let line = rows.strip_suffix('\n').unwrap_or(rows);
         self.is_blank = line.strip_suffix('\r').unwrap_or(line).len() > text.len();
-        let mut cells = CellEnds::new(text.as_bytes(), self.delimiter);
-        let mut ends = std::mem::take(&mut self.ends);
+        let mut cells = CellEnds::new(text.as_bytes(), self.table.delimiter);
+        let (mut ends, width) = (std::mem::take(&mut self.ends), self.table.names.len());
         ends.clear();
-        let mut start = 0;
+        // What is before the first cell.
+        ends.push(usize::MAX);
+        let mut done = 0;
         loop {
             let is_end = cells.find(&mut ends).ok()?;
-            let rows = ends.chunks_exact(self.width);
-            let rest = rows.remainder().len();
-            for row in rows {
-                start = self.row(text, start, row)?;
+            let rows = CutRows::of(text, &ends, width);
+            done += rows.count();
+            // The last cell of a row ends with its line, and no other does.
+            if !rows.are_lines() || cells.lines() != done {
+                return None;
             }
+            self.add_rows(rows)?;
+            let whole = rows.count() * width;
             if is_end {
+                let is_whole = whole + 1 == ends.len();
                 self.ends = ends;
-                return (rest == 0).then_some(());
+                return is_whole.then_some(());
             }
-            ends.drain(..ends.len() - rest);
+            ends.drain(..whole);
         }
     }
 
-    /// Reads the row that begins here and whose cells have these ends, and says where the next one begins.
-    fn row(&mut self, text: &str, start: usize, ends: &[usize]) -> Option<usize> {
-        let bytes = text.as_bytes();
-        let [inner @ .., last] = ends else { return None };
-        // The last cell ends with the line, and no other does.
-        let is_line_end = |end: &usize| bytes.get(*end).is_none_or(|byte| *byte == b'\n');
-        if inner.iter().fold(!is_line_end(last), |is_odd, end| is_odd | is_line_end(end)) {
-            return None;
+    fn add_rows(&mut self, rows: CutRows<'_>) -> Option<()> {
+        self.is_plain = self.is_plain && self.plain.as_mut().is_some_and(|plain| plain.take(rows));
+        if self.is_plain {
+            return Some(());
         }
+        rows.each().try_for_each(|(start, ends)| self.row(rows.text, start, ends))
+    }
+
+    /// Reads the row that begins here and whose cells have these ends.
+    fn row(&mut self, text: &str, start: usize, ends: &[usize]) -> Option<()> {
         for (place, column) in &self.columns {
             let start = place.checked_sub(1).map_or(start, |before| ends[before] + 1);
             let cell = cell_text(text, start, ends[*place])?;
@@ -228,8 +350,7 @@ impl<'t> PlainRows<'t> {
             }
             self.flat.take(column.place, token)?;
         }
-        self.flat.end_row()?;
-        Some(last + 1)
+        self.flat.end_row()
     }
 }
 
@@ -298,7 +419,7 @@ fn plain_fact(cell: &str) -> Option<PackedText> {
 }
 
 /// A number without an exponent and with few digits.
-fn plain_number(text: &str) -> Option<Token<'static>> {
+pub(super) fn plain_number(text: &str) -> Option<Token<'static>> {
     let (is_negative, digits) = match text.as_bytes() {
         [b'-', digits @ ..] => (true, digits),
         digits => (false, digits),
@@ -437,6 +558,80 @@ mod tests {
             }
         }
         assert!(same > 500 && refused > 500, "{same} read, {refused} left to the slow way");
+    }
+
+    #[test]
+    fn rows_of_all_kinds_may_follow_each_other() {
+        let mut state = 7_u64;
+        let mut next = |below: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize % below
+        };
+        let mut same = 0;
+        for case in 0..40 {
+            let end = ["\n", "\r\n"][case % 2];
+            // Cells of one kind, and of all kinds once in a while.
+            let scores = [["0.25", "1.0", "0.30000000000000004"], ["1", "0", "17"], ["C", "I", "correct"]][case % 3];
+            let facts = ["math", "x", "eleven-byte"];
+            let mut text = format!("score,id,kind{end}");
+            let mut number = 0;
+            for _ in 0..3000 {
+                let is_odd = next(2000) == 0;
+                number += if next(1500) == 0 { 2 } else { 1 };
+                let score = if is_odd { CELLS[next(CELLS.len())] } else { scores[next(3)] };
+                let kind = if is_odd { CELLS[next(CELLS.len())] } else { facts[next(3)] };
+                let id = if next(3000) == 0 { "a-name-that-is-long" } else { "q" };
+                text += &format!("{score},{id}{number},{kind}{end}");
+            }
+            let source = Source::bytes("x.csv", text.as_bytes());
+            if let Some(quick) = quickly(&source) {
+                assert!(quick == slowly(&source).expect("what is read quickly is right"), "case {case}");
+                same += 1;
+            }
+        }
+        assert!(same > 5, "{same} of 40 read quickly");
+    }
+
+    #[test]
+    fn a_large_table_is_passed_on_as_it_is_read() {
+        let words = "some words, ".repeat(80);
+        let rows = |range: Range<usize>, score: &str| -> String {
+            range.map(|place| format!("q{place},{score},k{},\"{words}\"\n", place % 7)).collect()
+        };
+        let table = |rows: &[String]| format!("id,score,kind,note\n{}", rows.concat());
+        let (first, second) = (rows(0..6000, "0.5"), rows(6000..9500, "0.25"));
+        let odd = "q6000.5,0.5,a kind with a long name,\n".to_owned();
+        let cases = [
+            (table(&[first.clone(), second.clone()]), true),
+            (table(&[first.clone(), odd, second.clone()]), true),
+            (table(&[first.clone(), second.clone(), "q9500,,k,last".to_owned()]), true),
+            (table(&[first.clone(), second.clone(), "q9500,0.5,,last\n\n".to_owned()]), true),
+            (table(&[rows(0..9500, "1")]), true),
+            (table(&[rows(0..9500, "C")]), true),
+            // A second header, two attempts of a sample, a column that no row has and a blank line are for the other reader.
+            (table(&[first.clone(), "id,score,kind,note\n".to_owned(), second.clone()]), false),
+            (table(&[first.clone(), "q5999,0.5,k,again\n".to_owned(), second.clone()]), false),
+            (table(&[first.clone(), second.clone()]).replace(",kind,", ",other,"), false),
+            (table(&[first, "\n".to_owned(), second]), false),
+        ];
+        let wanted = Projection::only(["kind"]);
+        for (place, (text, is_passed_on)) in cases.into_iter().enumerate() {
+            let source = Source::bytes("x.csv", text.as_bytes());
+            let parts: Mutex<std::collections::BTreeMap<usize, Vec<Samples>>> = Mutex::default();
+            let keep = |part: usize, samples: Samples| {
+                parts.lock().unwrap().entry(part).or_default().push(samples);
+                true
+            };
+            let table = super::super::Format::stream(&csv::Csv, &source, &wanted, &keep);
+            assert_eq!(table.is_some(), is_passed_on, "case {place}");
+            let Some(table) = table else { continue };
+            let parts: Vec<Samples> = parts.into_inner().unwrap().into_values().flatten().collect();
+            assert!(parts.len() > 4, "case {place}: {} parts", parts.len());
+            let read = super::super::Format::read_shards(&csv::Csv, &source, &wanted).expect("a table");
+            assert_eq!((&table.notes, &table.columns), (&read[0].notes, &read[0].columns), "case {place}");
+            let (passed, read) = (Shards::new(parts).into_whole(), read[0].samples.clone().into_whole());
+            assert!(passed.records().eq(read.records()), "case {place}");
+        }
     }
 
     #[test]

@@ -40,21 +40,33 @@ impl LineBlocks {
 
     pub(super) fn next(&mut self) -> Result<Option<Vec<u8>>, BlockError> {
         let mut block = std::mem::take(&mut self.begun);
+        Ok(self.fill(&mut block)?.then_some(block))
+    }
+
+    /// Reads the next block in place of the one before, whose memory is used again. False if there is none.
+    pub(super) fn next_into(&mut self, block: &mut Vec<u8>) -> Result<bool, BlockError> {
+        block.clear();
+        block.append(&mut self.begun);
+        self.fill(block)
+    }
+
+    /// Adds to the beginning of a block what makes it one. False if it is empty.
+    fn fill(&mut self, block: &mut Vec<u8>) -> Result<bool, BlockError> {
         while !self.is_end {
             let start = block.len();
             // At once, and not while it is filled.
             block.reserve(BLOCK);
-            let read = (&mut self.reader).take(BLOCK as u64).read_to_end(&mut block).map_err(BlockError::Unreadable)?;
+            let read = (&mut self.reader).take(BLOCK as u64).read_to_end(block).map_err(BlockError::Unreadable)?;
             self.is_end = read < BLOCK;
             if let Some(last) = memchr::memrchr(b'\n', &block[start..]).filter(|_| !self.is_end) {
                 self.begun.extend_from_slice(&block[start + last + 1..]);
                 block.truncate(start + last + 1);
-                return Ok(Some(block));
+                return Ok(true);
             }
             if block.len() > LINE_MAX && !self.is_end {
                 return Err(BlockError::LongLine);
             }
         }
-        Ok((!block.is_empty()).then_some(block))
+        Ok(!block.is_empty())
     }
 }

@@ -20,6 +20,7 @@ mod bfcl;
 mod bigcode;
 pub(crate) mod csv;
 mod csv_cells;
+mod csv_columns;
 mod csv_fast;
 mod deepeval;
 mod every_eval_ever;

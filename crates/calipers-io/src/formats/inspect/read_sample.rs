@@ -136,8 +136,34 @@ fn leniently<T>(
     })
 }
 
+/// A whole number or a text without anything unusual in it, which most values are.
+fn plain_value(bytes: &[u8]) -> Option<Value> {
+    match bytes {
+        [b'"', text @ .., b'"'] => plain_text(text).map(Value::from),
+        [b'0'] => Some(Value::Int(0)),
+        [b'1'..=b'9', digits @ ..] if digits.len() < 18 && digits.iter().all(u8::is_ascii_digit) => {
+            std::str::from_utf8(bytes).ok()?.parse().ok().map(Value::Int)
+        }
+        _ => None,
+    }
+}
+
+/// What stands between quotes, if it is short and every character is printable ASCII that stands for itself.
+fn plain_text(text: &[u8]) -> Option<&str> {
+    const LENGTH_MAX: usize = 256;
+    let is_plain = |byte: &u8| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\');
+    let is_short = text.len() <= LENGTH_MAX;
+    if is_short && text.iter().all(is_plain) { std::str::from_utf8(text).ok() } else { None }
+}
+
 /// Any value but null.
 fn some(bytes: &[u8]) -> Result<Option<Value>, serde_json::Error> {
+    if let Some(value) = plain_value(bytes) {
+        return Ok(Some(value));
+    }
+    if bytes == b"null" {
+        return Ok(None);
+    }
     let Json(value) = leniently(bytes, |bytes| serde_json::from_slice(bytes))?;
     Ok(Some(value).filter(|value| !matches!(value, Value::Null)))
 }
@@ -145,6 +171,12 @@ fn some(bytes: &[u8]) -> Result<Option<Value>, serde_json::Error> {
 /// Names that recur in every sample, stored once, and which parts of scores are kept.
 pub(crate) struct SampleNames {
     known: Vec<Arc<str>>,
+    /// Metadata, and whether it is wanted: asking for that again for each sample takes as long as reading it.
+    facts: Vec<(Arc<str>, bool)>,
+    /// The same for measurements.
+    has_usage: bool,
+    has_total_time: bool,
+    has_working_time: bool,
     wanted: Projection,
 }
 
@@ -153,7 +185,14 @@ impl SampleNames {
     const MAX: usize = 64;
 
     pub(crate) fn new(wanted: &Projection) -> Self {
-        Self { known: Vec::new(), wanted: wanted.clone() }
+        Self {
+            known: Vec::new(),
+            facts: Vec::new(),
+            has_usage: wanted.has("tokens_used") || wanted.has("cost_usd"),
+            has_total_time: wanted.has("latency_ms"),
+            has_working_time: wanted.has("working_time_ms"),
+            wanted: wanted.clone(),
+        }
     }
 
     fn get(&mut self, name: &str) -> Arc<str> {
@@ -165,6 +204,18 @@ impl SampleNames {
             self.known.push(new.clone());
         }
         new
+    }
+
+    /// The name of a fact, if it is wanted.
+    fn fact(&mut self, name: &str) -> Option<Arc<str>> {
+        if let Some((known, is_wanted)) = self.facts.iter().find(|(known, _)| **known == *name) {
+            return is_wanted.then(|| known.clone());
+        }
+        let (new, is_wanted): (Arc<str>, bool) = (name.into(), self.wanted.has(name));
+        if self.facts.len() < Self::MAX {
+            self.facts.push((new.clone(), is_wanted));
+        }
+        is_wanted.then_some(new)
     }
 }
 
@@ -190,7 +241,7 @@ struct SampleParts<'a> {
 const OWN: [&str; 4] = ["input", "target", "choices", "output"];
 
 /// A score as it is written.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct ScoreParts {
     value: Option<Value>,
     answer: Option<Value>,
@@ -205,17 +256,25 @@ impl<'a> SampleParts<'a> {
         match key {
             b"id" => self.id = some(value)?,
             b"epoch" => self.epoch = some(value)?,
-            b"scores" => self.scores = ScoresSeed::parse(value, names)?,
+            b"scores" => {
+                self.scores = match plain_scores(value, names) {
+                    Some(scores) => scores,
+                    None => ScoresSeed::parse(value, names)?,
+                }
+            }
             // Before scorers had names, a sample had one score.
             b"score" => self.scores = vec![(UNNAMED.into(), ScoreSeed::parse(value, names)?)],
-            b"metadata" => self.metadata = EntriesSeed::parse(value, names)?,
+            b"metadata" => {
+                self.metadata = match plain_metadata(value, names) {
+                    Some(metadata) => metadata,
+                    None => EntriesSeed::parse(value, names)?,
+                }
+            }
             b"error" => self.error = some(value)?,
             b"limit" => self.limit = some(value)?,
-            b"model_usage" if names.wanted.has("tokens_used") || names.wanted.has("cost_usd") => {
-                self.usage = UsagesSeed::parse(value, names)?;
-            }
-            b"total_time" if names.wanted.has("latency_ms") => self.total_time = some(value)?,
-            b"working_time" if names.wanted.has("working_time_ms") => self.working_time = some(value)?,
+            b"model_usage" if names.has_usage => self.usage = UsagesSeed::parse(value, names)?,
+            b"total_time" if names.has_total_time => self.total_time = some(value)?,
+            b"working_time" if names.has_working_time => self.working_time = some(value)?,
             // The store of an agent may be large, so it is parsed only if it begins with our key.
             b"store" if is_ours(value) => self.ours = some(value)?.and_then(|store| store.get("calipers").cloned()),
             _ => {
@@ -472,12 +531,70 @@ impl Visitor<'_> for NameSeed<'_> {
     }
 }
 
+/// A key of metadata as a shared name, if it is wanted.
+struct FactSeed<'a>(&'a mut SampleNames);
+
+impl<'de> DeserializeSeed<'de> for FactSeed<'_> {
+    type Value = Option<Arc<str>>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Option<Arc<str>>, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for FactSeed<'_> {
+    type Value = Option<Arc<str>>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a name")
+    }
+
+    fn visit_str<E>(self, name: &str) -> Result<Option<Arc<str>>, E> {
+        Ok(self.0.fact(name))
+    }
+}
+
 fn value<'de, A: MapAccess<'de>>(entries: &mut A) -> Result<Value, A::Error> {
     entries.next_value::<Json>().map(|Json(value)| value)
 }
 
 fn some_value<'de, A: MapAccess<'de>>(entries: &mut A) -> Result<Option<Value>, A::Error> {
     Ok(Some(value(entries)?).filter(|value| !matches!(value, Value::Null)))
+}
+
+/// The scores of a sample, if there is nothing to them but plain values: answers and explanations that nothing needs, which may be long,
+/// are skipped as the rest of a sample is.
+fn plain_scores(bytes: &[u8], names: &mut SampleNames) -> Option<Vec<(Arc<str>, ScoreParts)>> {
+    let (mut scores, mut skim) = (Vec::new(), Skim::new(bytes).ok()?);
+    while let Some((scorer, score)) = skim.entry().ok()? {
+        let scorer = plain_text(scorer).filter(|scorer| !scorer.is_empty())?;
+        let (mut parts, mut skim) = (ScoreParts::default(), Skim::new(score).ok()?);
+        while let Some((key, value)) = skim.entry().ok()? {
+            match key {
+                b"value" => parts.value = Some(plain_value(value)?),
+                b"answer" | b"explanation" if !names.wanted.has_answers() => {}
+                b"answer" | b"explanation" | b"reason" | b"metadata" if value == b"null" => {}
+                b"metadata" if value == b"{}" => {}
+                b"answer" | b"explanation" | b"reason" | b"metadata" => return None,
+                // What is written with escapes may be any of these.
+                key if key.contains(&b'\\') => return None,
+                _ => {}
+            }
+        }
+        put(&mut scores, names.get(scorer), parts);
+    }
+    Some(scores)
+}
+
+/// The metadata of a sample, if there is nothing to what is wanted of it but plain values.
+fn plain_metadata(bytes: &[u8], names: &mut SampleNames) -> Option<Vec<(Arc<str>, Value)>> {
+    let (mut metadata, mut skim) = (Vec::new(), Skim::new(bytes).ok()?);
+    while let Some((key, value)) = skim.entry().ok()? {
+        if let Some(key) = names.fact(plain_text(key)?) {
+            put(&mut metadata, key, plain_value(value)?);
+        }
+    }
+    Some(metadata)
 }
 
 visit_entries!(ScoresSeed, Vec<(Arc<str>, ScoreParts)>, "a map of scores by scorer", |names, entries, out| {
@@ -522,13 +639,16 @@ visit_entries!(ScoreSeed, ScoreParts, "a score, which is a map with a `value`", 
 });
 
 visit_entries!(EntriesSeed, Vec<(Arc<str>, Value)>, "a map", |names, entries, out| {
-    while let Some(key) = entries.next_key_seed(NameSeed(names))? {
-        if !names.wanted.has(&key) {
-            entries.next_value::<IgnoredAny>()?;
-            continue;
+    while let Some(key) = entries.next_key_seed(FactSeed(names))? {
+        match key {
+            Some(key) => {
+                let value = value(&mut entries)?;
+                put(&mut out, key, value);
+            }
+            None => {
+                entries.next_value::<IgnoredAny>()?;
+            }
         }
-        let value = value(&mut entries)?;
-        put(&mut out, key, value);
     }
 });
 
@@ -621,6 +741,95 @@ mod tests {
         let Outcome::Scored(score) = &sample.scores[0].1 else { panic!("it has a score") };
         assert_eq!(score.answer.as_deref(), Some("x"));
         assert_eq!(score.metadata.as_ref().unwrap().iter().count(), 1);
+    }
+
+    #[test]
+    fn plain_scores_are_those_that_the_parser_reads() {
+        let mut names = SampleNames::new(&Projection::only(["topic"]));
+        let values =
+            ["\"C\"", "1", "0", "-1", "0.5", "\"\\u0043\"", "NaN", "null", "true", "[1]", "{\"a\": 1}", "\"é\"", "007"];
+        let others = [
+            "",
+            r#", "answer": "x \"y\" }", "explanation": null"#,
+            r#", "metadata": {}, "reason": null, "history": [{"value": 3}]"#,
+            r#", "metadata": {"k": 1}"#,
+            r#", "reason": "refused""#,
+            r#", "val\u0075e": "I""#,
+            r#", "value": "I""#,
+        ];
+        let (mut plain, mut left) = (0, 0);
+        for value in values {
+            for other in others {
+                let text = format!(r#"{{"judge": {{"value": {value}{other}}}, "match": {{"value": "I"}}}}"#);
+                let quick = plain_scores(text.as_bytes(), &mut names);
+                let slow = ScoresSeed::parse(text.as_bytes(), &mut names);
+                match (quick, slow) {
+                    (Some(quick), Ok(slow)) => {
+                        assert_eq!(format!("{quick:?}"), format!("{slow:?}"), "{text}");
+                        plain += 1;
+                    }
+                    (Some(_), Err(error)) => panic!("read what is refused: {error}\n{text}"),
+                    (None, _) => left += 1,
+                }
+            }
+        }
+        assert!(plain >= 12 && left > 30, "{plain} plain, {left} left to the parser");
+        for text in [r#"{"": {"value": 1}}"#, r#"{"m": 1}"#, r#"{"m": null}"#, "null", "[1]", r#"{"m": {"value": 1}"#] {
+            assert!(plain_scores(text.as_bytes(), &mut names).is_none(), "{text}");
+        }
+    }
+
+    #[test]
+    fn plain_metadata_is_what_the_parser_reads() {
+        let (mut plain, mut left) = (0, 0);
+        for wanted in [Projection::only(["topic"]), Projection::everything()] {
+            let mut names = SampleNames::new(&wanted);
+            for text in [
+                r#"{"topic": "law", "length": 12, "note": {"a": [1]}}"#,
+                r#"{"topic": "law", "topic": 3}"#,
+                r#"{"topic": 0.5}"#,
+                r#"{"topic": null}"#,
+                r#"{"t\u006fpic": 1}"#,
+                r#"{"other": "x"}"#,
+                "{}",
+                "null",
+                "[]",
+                r#"{"topic": "law""#,
+            ] {
+                let slow = EntriesSeed::parse(text.as_bytes(), &mut names);
+                match plain_metadata(text.as_bytes(), &mut names) {
+                    Some(quick) => {
+                        assert_eq!(quick, slow.expect("what is read quickly is right"), "{text}");
+                        plain += 1;
+                    }
+                    None => left += 1,
+                }
+            }
+        }
+        assert_eq!((plain, left), (7, 13));
+    }
+
+    #[test]
+    fn metadata_is_kept_if_it_is_wanted() {
+        let mut names = SampleNames::new(&Projection::only(["topic"]));
+        for _ in 0..2 {
+            let text = r#"{"id": "a b", "epoch": 1, "metadata": {"source": "s", "topic": "t"}}"#;
+            let sample = LoggedSample::parse(text.as_bytes(), &mut names).unwrap();
+            assert_eq!(sample.metadata, [("topic".into(), Value::from("t"))]);
+        }
+    }
+
+    #[test]
+    fn plain_values_are_those_that_the_parser_reads() {
+        for text in ["\"a b\"", "\"\"", "0", "17", "999999999999999999", "\"q1\""] {
+            let Json(slow) = serde_json::from_str(text).unwrap();
+            assert_eq!(plain_value(text.as_bytes()), Some(slow), "{text}");
+        }
+        for text in
+            ["-0", "-1", "01", "1.0", "1e3", "\"\\n\"", "\"\t\"", "\"", "9223372036854775808", "NaN", "\"\u{e0ca}NaN\""]
+        {
+            assert_eq!(plain_value(text.as_bytes()), None, "{text}");
+        }
     }
 
     #[test]

@@ -276,7 +276,9 @@ impl MemberReader {
         let mut names = std::mem::take(&mut self.stored);
         names.resize(local.name + local.extra, 0);
         self.take(&mut names)?;
-        let same = String::from_utf8_lossy(&names[..local.name]) == member.name;
+        let name = &names[..local.name];
+        // Most names are text as they are.
+        let same = name == member.name.as_bytes() || String::from_utf8_lossy(name) == member.name;
         self.stored = names;
         if !same {
             return Err("its name differs from the one in the directory".to_owned());
