@@ -552,14 +552,6 @@ fn outsiders(rows: &mut Vec<Row>) {
             Design { metric, name, measure: cost(), cluster: &[], truth, draw: &draw }.run(rows);
         }
     }
-    for n in [9, 10, 15] {
-        let draw = |draws: &mut Draws| {
-            let pair = || (1000.0 * draws.normal().exp(), 1000.0 * (0.3 * draws.normal()).exp());
-            runs(n, pair, |samples, id, x| drop(samples.push(id).field("latency_ms", x)))
-        };
-        let (metric, name) = ("latency_p50", format!("lognormal, σ = 1 beside 0.3, n = {n}"));
-        Design { metric, name, measure: latency_p50(), cluster: &[], truth: 1.0, draw: &draw }.run(rows);
-    }
     for (layout, documents, size) in [("12 of 5", 12i64, 5i64), ("40 of 3", 40, 3), ("100 of 2", 100, 2)] {
         for correlation in [0.0f64, 0.7] {
             let draw = |draws: &mut Draws| {
