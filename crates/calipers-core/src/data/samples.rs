@@ -450,7 +450,7 @@ impl Samples {
         match &self.scores.get(scorer)?.values {
             Values::Maps(maps) => maps.keys.first().cloned(),
             Values::Mixed(values) => values.iter().find_map(|value| match value {
-                Value::Map(entries) => entries.iter().next().map(|(key, _)| key.clone()),
+                Value::Map(entries) => entries.first().map(|(key, _)| key.clone()),
                 _ => None,
             }),
             Values::Scalars(_) => None,
