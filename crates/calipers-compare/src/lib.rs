@@ -14,5 +14,5 @@ pub use compare::{
     AttemptCounts, CategoryChange, ChangeScale, ChangeTest, ChangeVerdict, CompareDecision, CompareProvenance,
     CompareQuestion, CompareReport, CompareSettings, ComparedRun, DENOMINATOR, Discordance, EstimandAnswer, Flakiness,
     MarginAnswer, MarginStanding, Matching, MetricComparison, MetricPlace, RankedRun, Ranking, RunComparison,
-    RunOrigin, SampleChange, SampleChanges, SamplePair, TestMethod, compare,
+    RunOrigin, SampleChange, SampleChanges, SamplePair, TestMethod, TypicalSample, compare,
 };

@@ -75,6 +75,19 @@ pub enum Caveat {
         /// True when there is an upper end.
         upper: bool,
     },
+    /// What was seen shows a change, and what did not occur leaves it open.
+    OpenChange {
+        /// The samples, or the clusters of them.
+        units: u64,
+        /// True when they are clusters.
+        are_clusters: bool,
+        /// One in so many may change in another way, and need not be among them.
+        one_in: u64,
+        /// How many like these would settle it.
+        need: u64,
+        /// True when a limit of the values would help, and none is stated.
+        is_unlimited: bool,
+    },
     /// Samples have no value of the keys by which others go together, and count as clusters by themselves.
     SamplesAlone {
         /// The metadata keys of the clusters.
@@ -378,6 +391,7 @@ impl Caveat {
             Self::IgnoresClusters { .. } => "ignores-clusters",
             Self::NoClusteredInterval { .. } => "no-clustered-interval",
             Self::OpenInterval { .. } => "open-interval",
+            Self::OpenChange { .. } => "open-change",
             Self::ExceededLimit { .. } => "exceeded-limit",
             Self::SamplesAlone { .. } => "samples-alone",
             Self::MeanOfErrors { .. } => "mean-of-errors",

@@ -65,6 +65,8 @@ pub enum Incomparable {
     NoBetterSide,
     /// A ratio needs a value above 0 in both runs.
     NotPositive,
+    /// The ratio of both runs is larger or smaller than numbers can be.
+    BeyondNumbers,
     /// A quantile is 0, or lies among attempts that timed out, in one run.
     QuantileNotFinite,
     /// A single pair has no spread.

@@ -114,6 +114,28 @@ impl ValueLimits {
         self.stated.is_empty()
     }
 
+    /// The least and the most that are stated for what a metric averages, of one scorer's scores as a reducer leaves them.
+    ///
+    /// ```
+    /// use calipers_core::{ValueLimit, ValueLimits, cost, mean, mean_score};
+    ///
+    /// let limit = |name: &str, least, most| ValueLimit { name: name.into(), least, most };
+    /// let limits = ValueLimits::new([limit("cost_usd", 0.0, 2.0), limit("judge", 1.0, 5.0)])?;
+    /// assert_eq!(limits.stated_for(cost().source(), None, &mean_score()), Some([0.0, 2.0]));
+    /// assert_eq!(limits.stated_for(mean().source(), Some("judge"), &mean_score()), Some([1.0, 5.0]));
+    /// assert_eq!(limits.stated_for(mean().source(), Some("other"), &mean_score()), None);
+    /// # Ok::<(), calipers_core::Error>(())
+    /// ```
+    #[must_use]
+    pub fn stated_for(&self, source: &ValueSource, scorer: Option<&str>, reducer: &Reducer) -> Option<[f64; 2]> {
+        let limit = match source {
+            ValueSource::Field(field) | ValueSource::Grades(field) => self.of_field(field),
+            ValueSource::Scores if reducer.scale() == ReducedScale::Same => self.of_scorer(scorer?),
+            _ => None,
+        };
+        limit.map(|limit| [limit.least, limit.most])
+    }
+
     fn of_field(&self, name: &str) -> Option<&ValueLimit> {
         self.stated.iter().find(|limit| *limit.name == *name)
     }

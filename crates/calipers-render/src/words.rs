@@ -59,6 +59,17 @@ pub fn caveat_sentence(caveat: &Caveat) -> String {
             let fields: Vec<String> = fields.iter().map(|field| format!("`{field}`")).collect();
             format!("nothing limits {}, so {}", fields.join(" and "), open_end(*lower, *upper))
         }
+        Caveat::OpenChange { units, are_clusters, one_in, .. } => {
+            let units = match are_clusters {
+                true => pluralize(*units, "cluster"),
+                false => pluralize(*units, "sample"),
+            };
+            format!(
+                "{units} show a change, but one in {} others may change in another way without being among them, so the mean stays \
+                 open",
+                count(*one_in)
+            )
+        }
         Caveat::ExceededLimit { name, lower, upper } => {
             format!("a value of `{name}` is beyond its limit, so {}", open_end(*lower, *upper))
         }
@@ -254,6 +265,11 @@ pub fn caveat_next_step(caveat: &Caveat) -> Option<String> {
         Caveat::NoClusteredInterval { .. } => "look at a metric that is a mean, a ratio of sums or a quantile",
         Caveat::ExceededLimit { .. } => "correct the limit, or the record",
         Caveat::OpenInterval { .. } => "state in `limits` how much one attempt can have, or look at a quantile",
+        Caveat::OpenChange { need, are_clusters, is_unlimited, .. } => {
+            let units = if *are_clusters { "clusters" } else { "samples" };
+            let limits = if *is_unlimited { ", or state in `limits` how much one attempt can have" } else { "" };
+            return Some(format!("compare about {} {units}{limits}", count(*need)));
+        }
         Caveat::SamplesAlone { .. } => "record where each sample comes from",
         Caveat::MeanOfErrors { stratified: Some(_) } => "report that error instead",
         Caveat::MeanOfErrors { stratified: None } => "give every group at least two samples",
@@ -575,6 +591,7 @@ fn range(allowed: AllowedRange) -> String {
         AllowedRange::OpenUnitInterval => "strictly between 0 and 1".into(),
         AllowedRange::MinusOneToOne => "between -1 and 1".into(),
         AllowedRange::StatedRange => "within its limits".into(),
+        AllowedRange::KnownScale => "between -100 and 100, where scores have a scale; state its `limits`".into(),
         AllowedRange::Positive => "positive".into(),
         AllowedRange::PositiveFinite => "positive and finite".into(),
         AllowedRange::NotNegative => "zero or positive".into(),

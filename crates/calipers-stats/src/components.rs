@@ -100,7 +100,7 @@ impl UnitMoments {
         u32::try_from(self.units.len()).unwrap_or(u32::MAX)
     }
 
-    fn iter_occupied(&self) -> impl Iterator<Item = &Moments> {
+    pub(crate) fn iter_occupied(&self) -> impl Iterator<Item = &Moments> {
         self.units.iter().filter(|moments| moments.count() > 0)
     }
 
@@ -176,7 +176,7 @@ impl UnitMoments {
     }
 }
 
-const TOO_FEW_ATTEMPTS: Undefined = Undefined::TooFew { what: Quantity::AttemptsPerUnit, need: 2, have: 1 };
+pub(crate) const TOO_FEW_ATTEMPTS: Undefined = Undefined::TooFew { what: Quantity::AttemptsPerUnit, need: 2, have: 1 };
 
 fn check_units(units: u64) -> Result<(), Undefined> {
     if units < 2 { Err(Undefined::TooFew { what: Quantity::Units, need: 2, have: units }) } else { Ok(()) }

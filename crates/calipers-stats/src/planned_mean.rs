@@ -1,6 +1,6 @@
 //! The interval that a mean will have, before there are values: what a plan counts on.
 
-use crate::moments::{OPEN_NEEDS, adjusted_t, open_t};
+use crate::moments::{OPEN_NEEDS, adjusted_t, find_scale, open_t};
 use crate::{Confidence, Interval, Quantity, Undefined};
 
 /// The mean of values that are yet to come.
@@ -40,7 +40,8 @@ impl PlannedMean {
         if self.units < OPEN_NEEDS as f64 {
             return Err(Undefined::TooFew { what: Quantity::Values, need: OPEN_NEEDS, have: self.units as u64 });
         }
-        open_t(self.units, self.mean, squares, [least, most], confidence)
+        let scale = find_scale([least, most]).map(|scale| [0.0, scale]);
+        open_t(self.units, self.mean, squares, [least, most], scale, confidence)
     }
 
     fn squared_deviations(&self) -> Result<f64, Undefined> {

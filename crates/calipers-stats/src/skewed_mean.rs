@@ -49,6 +49,25 @@ fn shrinkage(df: f64) -> f64 {
     ((df - 1.0) / (df + 1.0)).max(0.0).sqrt()
 }
 
+/// A change that what was seen shows, and that is open because of what did not occur.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpenChange {
+    /// Pairs, or clusters of them.
+    pub units: u64,
+    /// One in so many may change in another way: such a share need not show among them.
+    pub one_in: u64,
+    /// How many like these would settle it.
+    pub need: u64,
+}
+
+impl OpenChange {
+    /// Of so many units, with the error that one side is allowed.
+    pub(crate) fn new(units: f64, tail: f64, need: f64) -> Self {
+        let one_in = (1.0 / share_unseen(units, tail)).floor().max(1.0);
+        Self { units: units as u64, one_in: one_in as u64, need: need.max(units + 1.0) as u64 }
+    }
+}
+
 /// The share of units of which this error allows that none occurred.
 pub(crate) fn share_unseen(units: f64, tail: f64) -> f64 {
     -(tail.ln() / units).exp_m1()
@@ -220,6 +239,20 @@ impl SkewedMean {
     fn p_skewed(&self, null: f64, side: f64) -> f64 {
         let t = side * (self.mean - null) / self.stderr;
         t_cdf(-doubtful_t(t, side * SKEWNESS_SEEN * self.skewness, self.df), self.df)
+    }
+
+    /// Whether the values show that the mean is not 0, and only what did not occur leaves it open; `alpha` is the error that is allowed.
+    #[must_use]
+    pub fn open(&self, alpha: f64) -> Option<OpenChange> {
+        let (tail, side) = (alpha / 2.0, self.mean.signum());
+        let [least, most] = self.unseen?;
+        let seen = if self.stderr == 0.0 { 0.0 } else { self.p_skewed(0.0, side) };
+        if self.mean == 0.0 || seen > tail || self.p(0.0, side) <= tail {
+            return None;
+        }
+        let end = if side > 0.0 { least } else { most };
+        let need = tail.ln() / (-(self.mean / (self.mean - end))).ln_1p();
+        Some(OpenChange::new(self.units, tail, need.ceil()))
     }
 
     /// The p-value of "the mean is `null` or less".

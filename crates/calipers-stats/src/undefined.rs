@@ -254,6 +254,8 @@ pub enum AllowedRange {
     MinusOneToOne,
     /// Between the least and the most that a value can be.
     StatedRange,
+    /// On a scale that people grade on, or within limits that are stated.
+    KnownScale,
     /// Above 0.
     Positive,
     /// Above 0 and finite.

@@ -86,7 +86,7 @@ pub fn compare(runs: &[LoadedRun], selection: &Selection, options: &CompareOptio
     let all: Vec<&LoadedRun> = runs.iter().collect();
     let reducer = reducer_of(&all, selection.reducer(), &options.loaded, &mut caveats)?;
     let used = reducer.name().to_owned();
-    let context = selection.context()?;
+    let context = Context { limits: selection.limits.clone(), ..selection.context()? };
     let metrics = match &options.metrics {
         Some(metrics) => metrics.clone(),
         None => metrics_of(&all, &reducer, &context, (&options.registry, &options.loaded), &mut caveats)?,
@@ -222,7 +222,9 @@ pub(crate) fn metrics_of(
     }
     if plain.is_empty() {
         let message = format!("the scores of `{}` are maps, of which no single number is compared", maps[0]);
-        let hint = "compare a scorer that gives one number, or a field with `-m`".to_owned();
+        let key = held.iter().find_map(|samples| samples.map_key(maps[0])).unwrap_or_else(|| "KEY".into());
+        let key = if key.contains(['"', '\'', '\\']) || key.chars().any(char::is_control) { "KEY" } else { &*key };
+        let hint = format!("compare one of their keys, as in `-m 'aggregate(\"{key}\", mean())'`");
         return Err(ErrorKind::Argument { message, hint }.into());
     }
     if !maps.is_empty() {

@@ -172,6 +172,7 @@ def compare(
     reducer: Reducers = None,
     margin: float | None = None,
     cluster: Strings = None,
+    limits: Limits = None,
     estimand: Literal["population", "suite"] = "population",
     correction: Literal["holm", "bh"] = "holm",
     labels: Sequence[Data] | None = None,
@@ -183,7 +184,7 @@ def compare(
     With one argument, the runs that it holds are compared; `by` names the column that tells them apart, such as `"model"`.
     `margin` is the largest change that does not matter.
     """
-    choices = selection("compare", "question", options)
+    choices = selection("compare", "question", options, limits=limits)
     names = ["baseline"] if len(baselines) == 1 else [f"baseline {place + 1}" for place in range(len(baselines))]
     report = _core.compare(
         sources(candidate, "candidate" if baselines else "data"),

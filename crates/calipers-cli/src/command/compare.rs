@@ -11,6 +11,7 @@ use crate::report_files::{OpenReports, ReportFiles, output_help};
 use crate::script_child::{self, limit_memory};
 use crate::selection;
 use crate::terminal::{ink, screen, with_plot};
+use crate::value_limits::LimitsFlag;
 use calipers::compare::{CompareOptions, CompareReport, compare};
 use calipers::io::ColumnsError;
 use calipers::page::page;
@@ -53,6 +54,9 @@ pub(crate) struct Compare {
     /// A field by whose values samples go together, such as the document of a question (repeatable, or separated by commas)
     #[arg(long, value_name = "FIELD", value_delimiter = ',')]
     cluster: Vec<String>,
+
+    #[command(flatten)]
+    limits: LimitsFlag,
 
     /// What the intervals account for
     #[arg(long, value_enum, default_value = "population")]
@@ -203,7 +207,7 @@ impl Compare {
             ..CompareOptions::default()
         };
         let reducers = selection::pairing_reducer(&expressions, self.reducer.as_deref())?;
-        Ok((Selection { reducers, ..selection }, options))
+        Ok((Selection { reducers, limits: self.limits.resolve()?, ..selection }, options))
     }
 
     /// The candidate and the runs to compare it with; for a page, also the files of the candidate with all they hold.

@@ -278,7 +278,43 @@ fn mistakes_say_what_to_do() {
         "{\"id\": 1, \"scores\": {\"m\": {\"x\": 1, \"y\": 0}}}\n",
         "{\"id\": 1, \"scores\": {\"m\": {\"x\": 1, \"y\": 1}}}\n",
     );
-    refuses(&[], "the scores of `m` are maps");
+    refuses(
+        &[],
+        "the scores of `m` are maps, of which no single number is compared\n  hint: compare one of their keys, as in `-m 'aggregate(\"x\", mean())'`",
+    );
+    // Which works.
+    assert_eq!(first(&folder, &["-m", "aggregate(\"x\", mean())"])["change"]["n"], 1);
+    refuses(&["--limits", "cost_usd"], "`--limits cost_usd` has no `=`");
+}
+
+/// 24 samples that all became 5 to 7 % slower: the mean stays open, the typical sample is sure, and a limit lets fewer samples settle it.
+#[test]
+fn a_mean_that_stays_open_says_what_would_settle_it() {
+    let folder = Folder::new();
+    let run = |slower: bool, n: usize| -> String {
+        let line = |id: usize| {
+            let factor = if slower { 1.05 + 0.001 * (id * 7 % 21) as f64 } else { 1.0 };
+            format!("{}\n", json!({"id": id, "score": 1, "latency_ms": (800 + 25 * (id % 24)) as f64 * factor}))
+        };
+        (0..n).map(line).collect()
+    };
+    pair(&folder, &run(true, 24), &run(false, 24));
+    let shown = |more: &[&str]| {
+        let all: Vec<&str> = ["compare", "new.jsonl", "old.jsonl"].iter().chain(more).copied().collect();
+        let output = folder.calipers(&all);
+        (output.status.code(), String::from_utf8(output.stdout).unwrap())
+    };
+    let (code, text) = shown(&["-m", "mean(\"latency_ms\")", "--fail-on", "regression"]);
+    assert_eq!(code, Some(0), "{text}");
+    snapshot("compare-open.txt", &text);
+    let (_, comment) = shown(&["--output", "markdown=-"]);
+    assert!(comment.contains("24 of 24 higher") && comment.contains("the mean stays open"), "{comment}");
+    pair(&folder, &run(true, 90), &run(false, 90));
+    let verdict = |more: &[&str]| first(&folder, &[&["-m", "mean(\"latency_ms\")"], more].concat())["verdict"].clone();
+    assert_eq!(verdict(&[]), "no_change_detected");
+    assert_eq!(verdict(&["--limits", "latency_ms=2s"]), "regressed");
+    // A limit that an attempt exceeds is none.
+    assert_eq!(verdict(&["--limits", "latency_ms=1s"]), "no_change_detected");
 }
 
 #[test]

@@ -62,8 +62,12 @@ impl Validators {
 
 /// Keys that documents have gained since 0.1.0, by the key of the list, or of the map of metrics, that they are in. Its readers
 /// do not know them.
-const ADDITIONS: [(&str, &[&str]); 3] =
-    [("recorded", &["stderr", "n", "interval"]), ("samples", &["metadata"]), ("metrics", &["recorded"])];
+const ADDITIONS: [(&str, &[&str]); 4] = [
+    ("recorded", &["stderr", "n", "interval"]),
+    ("samples", &["metadata"]),
+    ("metrics", &["recorded", "typical"]),
+    ("resources", &["typical"]),
+];
 
 /// A document without the keys that it has gained since 0.1.0.
 fn without_additions(document: &Value) -> Value {

@@ -57,6 +57,8 @@ fn every_caveat() -> Vec<Caveat> {
         Caveat::IgnoresClusters { key: "passage".into() },
         Caveat::NoClusteredInterval { key: "passage".into() },
         Caveat::OpenInterval { fields: vec!["cost_usd".into()], lower: true, upper: false },
+        Caveat::OpenChange { units: 24, are_clusters: false, one_in: 7, need: 188, is_unlimited: true },
+        Caveat::OpenChange { units: 24, are_clusters: true, one_in: 7, need: 188, is_unlimited: false },
         Caveat::ExceededLimit { name: "cost_usd".into(), lower: true, upper: false },
         Caveat::SamplesAlone { key: "passage".into(), samples: 3 },
         Caveat::MeanOfErrors { stratified: Some(0.1) },
@@ -137,6 +139,7 @@ fn kind(caveat: &Caveat) -> &'static str {
         | Caveat::IgnoresClusters { .. }
         | Caveat::NoClusteredInterval { .. }
         | Caveat::OpenInterval { .. }
+        | Caveat::OpenChange { .. }
         | Caveat::ExceededLimit { .. }
         | Caveat::SamplesAlone { .. }
         | Caveat::MeanOfErrors { .. }

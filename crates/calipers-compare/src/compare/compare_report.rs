@@ -202,6 +202,8 @@ pub struct MetricComparison {
     pub correlation: Option<f64>,
     /// For values that are all 0 or 1, who passed what.
     pub discordance: Option<Discordance>,
+    /// What the typical sample changed by, for ratios, and for differences of which the mean stays open.
+    pub typical: Option<TypicalSample>,
     /// The p-value of the sign-flip permutation test, exact, where there are few pairs.
     pub permutation_p: Option<f64>,
     /// The error for each claim that can be made.
@@ -222,6 +224,12 @@ pub struct MetricComparison {
 }
 
 impl MetricComparison {
+    /// True if samples show a change of the mean, and what did not occur leaves it open.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.change.caveats.iter().any(|caveat| matches!(caveat, Caveat::OpenChange { .. }))
+    }
+
     /// The pairs that differ, the largest differences first; equal ones in the order of their names.
     #[must_use]
     pub fn largest(&self, count: usize) -> Vec<&SamplePair> {
@@ -298,6 +306,21 @@ pub struct Discordance {
     pub neither: u64,
     /// McNemar's test. Its exact value decides where samples are not clustered.
     pub test: McNemar,
+}
+
+/// What the typical sample changed by: the median over samples, which no rare sample moves. Beside the answer, which is about the mean.
+#[derive(Clone, Debug)]
+pub struct TypicalSample {
+    /// The median change, with the interval of its order statistics.
+    pub change: Figure,
+    /// Samples whose value is higher in the candidate.
+    pub higher: u64,
+    /// Samples whose value is lower.
+    pub lower: u64,
+    /// Samples whose value is the same.
+    pub same: u64,
+    /// The two-sided p-value of the sign test, not adjusted; none where samples are clustered.
+    pub p: Option<f64>,
 }
 
 /// What can be claimed, and how surely.

@@ -1,6 +1,6 @@
 //! From a metric of two runs to its change.
 
-use super::compare_report::{CategoryChange, ChangeScale, EstimandAnswer, SamplePair, TestMethod};
+use super::compare_report::{CategoryChange, ChangeScale, EstimandAnswer, SamplePair, TestMethod, TypicalSample};
 use super::matching::{MatchedSample, MatchedSamples, RunMatch};
 use super::run_metric::{ComparedMetric, RunMetric};
 use super::sample_values::{
@@ -8,7 +8,7 @@ use super::sample_values::{
 };
 use super::sampling::{
     ChangeEstimate, PairedValues, SamplingDistribution, estimate_joined, estimate_mean_difference,
-    estimate_paired_ratio, estimate_rerun, undefined,
+    estimate_paired_ratio, estimate_rerun, estimate_rerun_within, undefined,
 };
 use super::{CompareQuestion, method};
 use calipers_core::{Caveat, Evidence, Figure, Incomparable, RunSide, Tally, Unit};
@@ -22,6 +22,8 @@ use calipers_stats::matthews::{MatthewsTable, TableTerm, correlation_influences}
 use calipers_stats::paired::{Difference, paired_attempts};
 use calipers_stats::quantile::smallest_count;
 use calipers_stats::ratio::{PlainRatio, ratio_influences};
+use calipers_stats::rerun_mean::RerunMean;
+use calipers_stats::typical_change::TypicalChange;
 use calipers_stats::{Confidence, Method, Quantity, StatisticCaveat as Statistic, Undefined};
 use indexmap::IndexMap;
 use std::borrow::Cow;
@@ -35,6 +37,7 @@ pub(super) struct MetricChange {
     /// Samples without a partner or a value.
     pub(super) missing: u64,
     pub(super) bounds: Option<(f64, f64)>,
+    pub(super) typical: Option<TypicalSample>,
     pub(super) estimands: Vec<EstimandAnswer>,
     pub(super) categories: Vec<CategoryChange>,
     pub(super) pairs: Vec<SamplePair>,
@@ -46,7 +49,15 @@ impl MetricChange {
     }
 
     fn of(found: ChangeEstimate, missing: u64) -> Self {
-        Self { found, missing, bounds: None, estimands: Vec::new(), categories: Vec::new(), pairs: Vec::new() }
+        Self {
+            found,
+            missing,
+            bounds: None,
+            typical: None,
+            estimands: Vec::new(),
+            categories: Vec::new(),
+            pairs: Vec::new(),
+        }
     }
 }
 
@@ -185,7 +196,14 @@ impl MetricPair<'_> {
             candidate: known.values.candidate[place as usize],
             baseline: known.values.baseline[place as usize],
         };
+        let is_open = || {
+            let alpha = 1.0 - self.confidence().level();
+            found.distribution.as_ref().is_some_and(|distribution| distribution.open(alpha).is_some())
+        };
+        let is_typical_asked =
+            self.question.estimand == Estimand::Population && (scale == ChangeScale::Ratio || is_open());
         MetricChange {
+            typical: is_typical_asked.then(|| self.find_typical(scale, &known.values)).flatten(),
             bounds: (scale == ChangeScale::Difference).then(|| find_bounds(&known.values, &incomplete)).flatten(),
             estimands,
             categories: self.compare_categories(scale, &known),
@@ -194,11 +212,38 @@ impl MetricPair<'_> {
         }
     }
 
+    /// What the typical sample changed by.
+    fn find_typical(&self, scale: ChangeScale, values: &PairedValues<'_>) -> Option<TypicalSample> {
+        let pairs = || values.candidate.iter().zip(&*values.baseline);
+        let (changes, method): (Vec<f64>, _) = match scale {
+            ChangeScale::Difference => (pairs().map(|(new, old)| new - old).collect(), method::MEDIAN_OF_DIFFERENCES),
+            // Below 0 a ratio says nothing.
+            ChangeScale::Ratio if pairs().any(|(new, old)| *new < 0.0 || *old < 0.0) => return None,
+            ChangeScale::Ratio => {
+                // Nothing before and now is no change.
+                let ratio = |(new, old): (&f64, &f64)| if new == old { 1.0 } else { new / old };
+                (pairs().map(ratio).collect(), method::MEDIAN_OF_RATIOS)
+            }
+        };
+        let found =
+            TypicalChange::new(&changes, scale.no_change(), values.clusters.as_deref(), self.confidence()).ok()?;
+        let tally = Tally { n: changes.len() as u64, missing: 0 };
+        let value = found.median.ok_or_else(|| undefined(Incomparable::QuantileNotFinite));
+        let mut change = Figure::from_result(value, tally, method);
+        change.interval = Some(found.interval).filter(|one| one.lower.is_some() || one.upper.is_some());
+        Some(TypicalSample { change, higher: found.higher, lower: found.lower, same: found.same, p: found.p })
+    }
+
+    /// The least and the most that values can be, if both runs keep what is stated.
+    fn limits(&self) -> Option<[f64; 2]> {
+        self.candidate.limits.filter(|_| self.baseline.limits.is_some())
+    }
+
     /// The pairs that have two values.
     fn find_known<'v>(&'v self, ours: &SampleValues<'v>, theirs: &SampleValues<'v>) -> KnownPairs<'v> {
         let pairs = &self.joined.pairs;
         if let (true, Some(ours), Some(theirs)) = (self.joined.is_in_order, ours.whole(), theirs.whole()) {
-            let values = PairedValues::new(ours, theirs, self.clusters(pairs.iter()));
+            let values = PairedValues::new(ours, theirs, self.clusters(pairs.iter())).within(self.limits());
             return KnownPairs { pairs, places: None, values };
         }
         let (mut places, mut candidate, mut baseline) = (Vec::new(), Vec::new(), Vec::new());
@@ -210,7 +255,8 @@ impl MetricPair<'_> {
             }
         }
         let clusters = self.clusters(places.iter().map(|&place| pairs.get(place)));
-        KnownPairs { pairs, places: Some(places), values: PairedValues::new(candidate, baseline, clusters) }
+        let values = PairedValues::new(candidate, baseline, clusters).within(self.limits());
+        KnownPairs { pairs, places: Some(places), values }
     }
 
     /// The pairs that the report lists: all, or those that differ most.
@@ -242,7 +288,7 @@ impl MetricPair<'_> {
             return estimate_mean_difference(values, self.confidence(), self.question.context.seed, has_margin);
         }
         let (ours, theirs) = (SumSide::of_mean(&values.candidate), SumSide::of_mean(&values.baseline));
-        let mut found = self.estimate_ratio(ours, theirs, values.clusters.clone());
+        let mut found = self.estimate_ratio(ours, theirs, values.clusters.clone(), values.most_by_mean());
         found.method = method::RATIO_OF_MEANS;
         found.correlation = values.correlation();
         found
@@ -269,9 +315,16 @@ impl MetricPair<'_> {
         let ours = collect_attempts(ours, known.iter().map(|pair| pair.candidate), divisors.0);
         let theirs = collect_attempts(theirs, known.iter().map(|pair| pair.baseline), divisors.1);
         let difference = paired_attempts(&ours, &theirs).and_then(|runs| runs.difference(Estimand::FixedSuite));
-        let mut difference: Difference = difference.map_err(Incomparable::Statistic)?;
-        difference.mean = estimate;
-        Ok(estimate_rerun(population, difference, self.confidence()))
+        let difference = difference.map(|mut difference: Difference| {
+            difference.mean = estimate;
+            difference
+        });
+        if population.scale == ChangeScale::Difference
+            && let (Ok(ours), Ok(theirs)) = (RerunMean::new(&ours), RerunMean::new(&theirs))
+        {
+            return Ok(estimate_rerun_within(population, [ours, theirs], difference.ok(), self.confidence()));
+        }
+        Ok(estimate_rerun(population, difference.map_err(Incomparable::Statistic)?, self.confidence()))
     }
 
     /// The samples that the metric is about in one run or the other, and that lack a value on one side or both, with what is known
@@ -326,18 +379,32 @@ impl MetricPair<'_> {
         let clusters = self.clusters(known.iter().copied());
         let found = match scale {
             ChangeScale::Ratio => {
-                let found = self.estimate_ratio(SumSide::of_sums(&y, &x), SumSide::of_sums(&v, &u), clusters);
+                let most = self
+                    .limits()
+                    .and_then(|[_, most]| Some([most_by_mean(most, &y, &x)?, most_by_mean(most, &v, &u)?]));
+                let found =
+                    self.estimate_ratio(SumSide::of_sums(&y, &x), SumSide::of_sums(&v, &u), clusters.clone(), most);
                 ChangeEstimate { method: method::RATIO_OF_SUMS, ..found }
             }
-            ChangeScale::Difference => self.estimate_shares([&y, &x], [&v, &u], clusters),
+            ChangeScale::Difference => self.estimate_shares([&y, &x], [&v, &u], clusters.clone()),
         };
+        let is_typical_asked = scale == ChangeScale::Ratio && self.question.estimand == Estimand::Population;
+        let typical = is_typical_asked.then(|| {
+            // A sample that adds nothing below the line has no ratio of its own.
+            let has_both = |place: &u32| x[*place as usize] > 0.0 && u[*place as usize] > 0.0;
+            let places: Vec<u32> = (0..y.len() as u32).filter(has_both).collect();
+            let each =
+                |over: &[f64], under: &[f64]| -> Vec<f64> { over.iter().zip(under).map(|(y, x)| y / x).collect() };
+            self.find_typical(scale, &PairedValues::new(each(&y, &x), each(&v, &u), clusters).gather(&places))
+        });
         let without = self.joined.pairs.len() - known.len();
         let missing = without + self.joined.only_candidate.len() + self.joined.only_baseline.len();
         let estimands = vec![
             answer_estimand(Estimand::Population, Ok(found.clone()), missing as u64),
             answer_estimand(Estimand::FixedSuite, Err(Incomparable::RerunOfMeansOnly), missing as u64),
         ];
-        MetricChange { estimands, ..MetricChange::of(self.require_population(found), missing as u64) }
+        let typical = typical.flatten();
+        MetricChange { typical, estimands, ..MetricChange::of(self.require_population(found), missing as u64) }
     }
 
     /// The difference of two correlations of truth and prediction.
@@ -423,7 +490,13 @@ impl MetricPair<'_> {
     }
 
     /// The change of a ratio of sums by the delta method, on the scale of logarithms.
-    fn estimate_ratio(&self, ours: SumSide<'_>, theirs: SumSide<'_>, clusters: Option<Vec<u32>>) -> ChangeEstimate {
+    fn estimate_ratio(
+        &self,
+        ours: SumSide<'_>,
+        theirs: SumSide<'_>,
+        clusters: Option<Vec<u32>>,
+        most: Option<[f64; 2]>,
+    ) -> ChangeEstimate {
         let (scale, n) = (ChangeScale::Ratio, ours.numerators.len());
         let nothing_on = |side: RunSide, reason: Undefined| {
             ChangeEstimate::nothing(scale, n as u64, Incomparable::Side { side, reason })
@@ -438,8 +511,13 @@ impl MetricPair<'_> {
         };
         let sides = (our_ratio.estimate(), their_ratio.estimate());
         let is_positive = |x: f64| x > 0.0 && x.is_finite();
-        if !(is_positive(sides.0) && is_positive(sides.1)) {
-            let mut nothing = ChangeEstimate::nothing(scale, n as u64, Incomparable::NotPositive);
+        let why = match (is_positive(sides.0) && is_positive(sides.1), is_positive(sides.0 / sides.1)) {
+            (true, true) => None,
+            (false, _) => Some(Incomparable::NotPositive),
+            (true, false) => Some(Incomparable::BeyondNumbers),
+        };
+        if let Some(why) = why {
+            let mut nothing = ChangeEstimate::nothing(scale, n as u64, why);
             nothing.sides = Some(sides);
             return nothing;
         }
@@ -452,7 +530,7 @@ impl MetricPair<'_> {
         let found = ChangeEstimate::with_estimate(scale, n as u64, "", sides, estimate);
         let (y, x) = terms_of_ratio(ours, theirs);
         let [y, x] = [y, x].map(|terms| add_up_terms(terms, clusters.as_deref()));
-        estimate_paired_ratio(found, moved, (&y, &x), clusters, self.confidence())
+        estimate_paired_ratio(found, moved, (&y, &x), clusters, most, self.confidence())
     }
 
     /// The difference of two corrected means. Each run is corrected by the labels of its own answers: a judge may favour one.
@@ -588,7 +666,7 @@ impl MetricPair<'_> {
         // Resamples know of no value beyond those that were seen. Where a quantile has no bound, neither has its change.
         let with_values = |side: &WeightedValues| side.sizes.iter().filter(|size| **size > 0).count() as u64;
         let fewest = with_values(ours).min(with_values(theirs));
-        let least = if self.question.cluster.is_empty() { 0 } else { CLUSTERS_RESAMPLED_MIN };
+        let least = if self.question.cluster.is_empty() { PAIRS_RESAMPLED_MIN } else { CLUSTERS_RESAMPLED_MIN };
         let need = smallest_count(p, self.confidence()).map(|need| need.max(least));
         if let Some(need) = need.ok().filter(|&need| fewest < need) {
             found.caveats.push(Statistic::NoBound { n: fewest, need }.into());
@@ -636,10 +714,20 @@ impl MetricPair<'_> {
     }
 }
 
+/// The most that a sample can add to a sum, as a multiple of the mean, if so much is the most per unit below the line.
+fn most_by_mean(most: f64, over: &[f64], under: &[f64]) -> Option<f64> {
+    let mean = over.iter().sum::<f64>() / over.len() as f64;
+    let largest = under.iter().copied().fold(0.0, f64::max);
+    Some(most * largest / mean).filter(|most| most.is_finite())
+}
+
 /// The estimate itself where a value differs from it by rounding only: that is no spread to make an error of.
 fn snap_to_estimate(value: f64, estimate: f64) -> f64 {
     if (value - estimate).abs() <= 1e-12 * (1.0 + estimate.abs()) { estimate } else { value }
 }
+
+/// Fewer pairs are too few to be resampled: 95 % intervals of a median cover 90 to 94 % with six to eight of them.
+const PAIRS_RESAMPLED_MIN: u64 = 10;
 
 /// Fewer clusters are too few to be resampled: 95 % intervals of a median cover 93 % with twelve of them, and 94 % with forty.
 const CLUSTERS_RESAMPLED_MIN: u64 = 30;

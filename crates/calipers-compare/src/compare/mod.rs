@@ -20,7 +20,7 @@ pub use compare_report::{
     AttemptCounts, CategoryChange, ChangeScale, ChangeTest, ChangeVerdict, CompareDecision, CompareProvenance,
     CompareReport, CompareSettings, Discordance, EstimandAnswer, Flakiness, MarginAnswer, MarginStanding, Matching,
     MetricComparison, MetricPlace, RankedRun, Ranking, RunComparison, RunOrigin, SampleChange, SampleChanges,
-    SamplePair, TestMethod,
+    SamplePair, TestMethod, TypicalSample,
 };
 
 use calipers_core::metric::RunRows;
@@ -288,6 +288,7 @@ fn draft_metric(
         paired: found.paired,
         correlation: found.correlation,
         discordance: found.discordance,
+        typical: effect.typical,
         permutation_p: found.permutation_p,
         estimands: effect.estimands,
         margin: None,

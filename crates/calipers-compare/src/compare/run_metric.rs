@@ -2,7 +2,7 @@
 
 use super::{CompareQuestion, ComparedRun};
 use calipers_core::metric::RunRows;
-use calipers_core::{Context, Error, Evidence, Family, Figure, Incomparable, Metric, Registry, Unit, View};
+use calipers_core::{Context, Error, Evidence, Family, Figure, Incomparable, Metric, Registry, Unit, Value, View};
 use calipers_core::{FIELDS, several_scorers};
 use calipers_stats::threshold_test::Direction;
 use std::collections::BTreeSet;
@@ -29,7 +29,9 @@ impl ComparedMetric {
         let (unit, direction) = match (resource, about) {
             (Some((_, unit)), _) => (*unit, Some(Direction::AtMost)),
             // One that is made of another has its unit.
-            (None, Some(about)) if about.family == Family::Compound => (metric.unit(), about.direction),
+            (None, Some(about)) if about.family == Family::Compound => {
+                (metric.unit(), about.direction.or_else(|| inner_direction(metric, registry)))
+            }
             (None, Some(about)) => (about.unit, about.direction),
             (None, None) => (Unit::Plain, None),
         };
@@ -82,6 +84,20 @@ impl ComparedMetric {
     }
 }
 
+/// The better side of the metric that another one is made of, as `aggregate("tone", accuracy())` is of `accuracy`.
+fn inner_direction(metric: &Metric, registry: &Registry) -> Option<Direction> {
+    let (_, inner) = metric.params().iter().find(|(name, _)| name == "agg")?;
+    let name = match inner {
+        Value::Text(name) => name,
+        Value::Map(entries) => entries.iter().find_map(|(key, value)| match value {
+            Value::Text(name) if &**key == "name" => Some(name),
+            _ => None,
+        })?,
+        _ => return None,
+    };
+    registry.about(name)?.direction
+}
+
 /// The runs are scored by different scorers.
 pub(super) fn no_shared_scorer<'r>(runs: impl IntoIterator<Item = &'r ComparedRun<'r>>) -> Incomparable {
     let scorers = |run: &ComparedRun<'_>| {
@@ -102,6 +118,8 @@ pub(super) struct RunMetric {
     pub(super) attempts: Option<Vec<(u32, f64)>>,
     /// By place, samples that count as failed because they did not run.
     pub(super) errored: Vec<bool>,
+    /// The least and the most that one attempt can have of what is averaged, if that is stated and no value lies beyond it.
+    pub(super) limits: Option<[f64; 2]>,
 }
 
 impl RunMetric {
@@ -127,8 +145,21 @@ impl RunMetric {
             Some(Evidence::Mean { .. }) if is_repeated => metric.definition.attempts_for(rows, scorer, &context)?,
             _ => None,
         };
+        let stated = question.context.limits.stated_for(metric.definition.source(), scorer, &question.reducer);
+        let limits = stated.filter(|[least, most]| {
+            let is_within = |x: f64| (*least..=*most).contains(&x);
+            let are_within = match &evidence {
+                Some(Evidence::Mean { values, .. }) => values.iter().all(|x| is_within(*x)),
+                Some(Evidence::Ratio { numerators, denominators, .. }) => {
+                    // The mean of attempts that are within their limits is so too.
+                    numerators.iter().zip(denominators).all(|(y, x)| *x == 0.0 || is_within(y / x))
+                }
+                _ => false,
+            };
+            are_within && attempts.iter().flatten().all(|(_, x)| is_within(*x))
+        });
         let errored = if metric.counts_passes() { find_errored(run, rows) } else { vec![false; run.samples.len()] };
-        Ok(Self { figure, evidence, attempts, errored })
+        Ok(Self { figure, evidence, attempts, errored, limits })
     }
 
     /// Keeps the figure alone.

@@ -12,7 +12,8 @@ use calipers_stats::joined_difference::{BoundedEstimate, JoinedDifference};
 use calipers_stats::matthews::MatthewsTable;
 use calipers_stats::paired::{Difference, PairedDifferences, pair, paired_clustered};
 use calipers_stats::power::{Test, mcnemar_detectable};
-use calipers_stats::skewed_mean::SkewedMean;
+use calipers_stats::rerun_mean::RerunMean;
+use calipers_stats::skewed_mean::{OpenChange, SkewedMean};
 use calipers_stats::skewed_ratio::SkewedRatio;
 use calipers_stats::{
     Confidence, Interval, Method, Moments, Quantity, Seed, StatisticCaveat as Statistic, find_scale, special,
@@ -50,6 +51,8 @@ pub(super) enum SamplingDistribution {
     CorrectedUnits(Box<JoinedDifference<CorrectedUnits>>),
     /// Bounds of the difference of shares whose denominators vary.
     Shares(Box<JoinedDifference<AdjustedShare>>),
+    /// Bounds of the difference of means of which only the attempts are luck.
+    Reruns(Box<JoinedDifference<RerunMean>>),
     /// Bounds of the difference of correlations of truth and prediction.
     Tables(Box<JoinedDifference<MatthewsTable>>),
 }
@@ -71,6 +74,7 @@ impl SamplingDistribution {
             Self::CorrectedUnits(difference) => Some(difference.p_below(null)),
             Self::Shares(difference) => Some(difference.p_below(null)),
             Self::Tables(difference) => Some(difference.p_below(null)),
+            Self::Reruns(difference) => Some(difference.p_below(null)),
         }
     }
 
@@ -90,6 +94,16 @@ impl SamplingDistribution {
             Self::CorrectedUnits(difference) => Some(difference.p_above(null)),
             Self::Shares(difference) => Some(difference.p_above(null)),
             Self::Tables(difference) => Some(difference.p_above(null)),
+            Self::Reruns(difference) => Some(difference.p_above(null)),
+        }
+    }
+
+    /// Whether what was seen shows a change, and only what did not occur leaves it open.
+    pub(super) fn open(&self, alpha: f64) -> Option<OpenChange> {
+        match self {
+            Self::SkewedMean(mean) => mean.open(alpha),
+            Self::SkewedRatio(ratio) => ratio.open(alpha),
+            _ => None,
         }
     }
 
@@ -118,6 +132,8 @@ pub(super) struct ChangeEstimate {
     pub(super) correlation: Option<f64>,
     pub(super) discordance: Option<Discordance>,
     pub(super) permutation_p: Option<f64>,
+    /// True where it is stated how much one sample can have.
+    pub(super) is_limited: bool,
     pub(super) caveats: Vec<Caveat>,
     pub(super) details: Vec<(&'static str, f64)>,
 }
@@ -139,6 +155,7 @@ impl ChangeEstimate {
             correlation: None,
             discordance: None,
             permutation_p: None,
+            is_limited: false,
             caveats: Vec::new(),
             details: Vec::new(),
         }
@@ -184,6 +201,7 @@ impl ChangeEstimate {
                 let (estimate, interval) = match distribution {
                     SamplingDistribution::SkewedMean(mean) => (found.mean, mean.interval(confidence)),
                     SamplingDistribution::SkewedRatio(ratio) => (ratio.estimate().ln(), ratio.log_interval(confidence)),
+                    SamplingDistribution::Reruns(difference) => (found.mean, difference.interval(confidence).ok()?),
                     _ => return None,
                 };
                 let reach = (estimate - interval.lower?).max(interval.upper? - estimate);
@@ -257,6 +275,8 @@ pub(super) struct PairedValues<'v> {
     pub(super) baseline: Cow<'v, [f64]>,
     /// The cluster of each pair, if samples are clustered.
     pub(super) clusters: Option<Vec<u32>>,
+    /// The least and the most that values can be, if that is stated for both sides.
+    limits: Option<[f64; 2]>,
     /// Their sums, found once.
     pairs: OnceCell<PairedDifferences>,
 }
@@ -267,7 +287,19 @@ impl<'v> PairedValues<'v> {
         baseline: impl Into<Cow<'v, [f64]>>,
         clusters: Option<Vec<u32>>,
     ) -> Self {
-        Self { candidate: candidate.into(), baseline: baseline.into(), clusters, pairs: OnceCell::new() }
+        Self { candidate: candidate.into(), baseline: baseline.into(), clusters, limits: None, pairs: OnceCell::new() }
+    }
+
+    /// The same values with what they can be at least and at most.
+    pub(super) fn within(self, limits: Option<[f64; 2]>) -> Self {
+        Self { limits, ..self }
+    }
+
+    /// The most that a sample can have, as multiples of the means of both sides.
+    pub(super) fn most_by_mean(&self) -> Option<[f64; 2]> {
+        let [_, most] = self.limits?;
+        let (candidate, baseline) = means(self)?;
+        Some([most / candidate, most / baseline])
     }
 
     /// Differences from 0. Without clusters there may be millions, of which only the sums are kept.
@@ -297,7 +329,7 @@ impl<'v> PairedValues<'v> {
         let pick = |side: &[f64]| places.iter().map(|&place| side[place as usize]).collect::<Vec<f64>>();
         let clusters = self.clusters.as_ref();
         let clusters = clusters.map(|clusters| places.iter().map(|&place| clusters[place as usize]).collect());
-        PairedValues::new(pick(&self.candidate), pick(&self.baseline), clusters)
+        PairedValues::new(pick(&self.candidate), pick(&self.baseline), clusters).within(self.limits)
     }
 
     pub(super) fn correlation(&self) -> Option<f64> {
@@ -335,6 +367,9 @@ impl<'v> PairedValues<'v> {
     fn unseen_changes(&self) -> [f64; 2] {
         let (candidate, baseline) = self.pairs().sides();
         let had = baseline.mean().unwrap_or(0.0);
+        if let Some([least, most]) = self.limits {
+            return [least - had, most - had];
+        }
         let [least, most] = ends_of([candidate, baseline]);
         // Values around 10 are hardly on a scale up to 100.
         let scale =
@@ -603,6 +638,7 @@ pub(super) fn estimate_paired_ratio(
     moved: impl Iterator<Item = f64>,
     (y, x): (&[f64], &[f64]),
     clusters: Option<Vec<u32>>,
+    most: Option<[f64; 2]>,
     confidence: Confidence,
 ) -> ChangeEstimate {
     if found.n < 2 {
@@ -623,8 +659,10 @@ pub(super) fn estimate_paired_ratio(
     if units < PAIRS_NEEDED {
         return if is_identical { found } else { refuse_few(found, units) };
     }
+    found.is_limited = most.is_some();
     match SkewedRatio::new(y, x) {
         Ok(ratio) => {
+            let ratio = if let Some(most) = most { ratio.within(most) } else { ratio };
             found.interval = Some(ratio.log_interval(confidence));
             let distribution = SamplingDistribution::SkewedRatio(Box::new(ratio));
             found.p = found.p.or_else(|| distribution.p().map(|p| (p, TestMethod::FiellerT)));
@@ -673,9 +711,33 @@ pub(super) fn estimate_joined<E: BoundedEstimate>(
     found.settle(confidence)
 }
 
-/// The same change with the error of the attempts alone.
+/// The same change with the error of the attempts alone, where t is that of attempts of any range.
 pub(super) fn estimate_rerun(like: &ChangeEstimate, found: Difference, confidence: Confidence) -> ChangeEstimate {
-    let blank = ChangeEstimate {
+    without_error(like).with_t(found, confidence)
+}
+
+/// The same of attempts between 0 and 1: bounds of both runs, joined. Their luck is their own.
+pub(super) fn estimate_rerun_within(
+    like: &ChangeEstimate,
+    [ours, theirs]: [RerunMean; 2],
+    found: Option<Difference>,
+    confidence: Confidence,
+) -> ChangeEstimate {
+    let mut blank = without_error(like);
+    let difference = JoinedDifference { ours, theirs, correlation: 0.0 };
+    blank.interval = difference.interval(confidence).ok();
+    if let Some(found) = found {
+        blank.details.extend([("stderr", found.stderr), ("df", found.df)]);
+    }
+    blank.paired = found;
+    let distribution = SamplingDistribution::Reruns(Box::new(difference));
+    blank.p = distribution.p().map(|p| (p, TestMethod::JoinedBounds));
+    blank.distribution = Some(distribution);
+    blank.settle(confidence)
+}
+
+fn without_error(like: &ChangeEstimate) -> ChangeEstimate {
+    ChangeEstimate {
         interval: None,
         p: None,
         why: None,
@@ -684,8 +746,7 @@ pub(super) fn estimate_rerun(like: &ChangeEstimate, found: Difference, confidenc
         caveats: Vec::new(),
         permutation_p: None,
         ..like.clone()
-    };
-    blank.with_t(found, confidence)
+    }
 }
 
 #[cfg(test)]

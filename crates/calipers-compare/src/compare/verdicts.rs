@@ -2,7 +2,7 @@
 
 use super::compare_report::{ChangeScale, ChangeTest, ChangeVerdict, MarginAnswer, MarginStanding, MetricComparison};
 use super::sampling::ChangeEstimate;
-use calipers_core::Incomparable;
+use calipers_core::{Caveat, Incomparable};
 use calipers_stats::multiplicity::{Correction, adjust};
 use calipers_stats::threshold_test::Direction;
 
@@ -27,6 +27,21 @@ impl MetricDraft {
     /// Why the verdict is unknown.
     fn why(&self) -> Incomparable {
         self.found.why.clone().unwrap_or(Incomparable::NoSpread)
+    }
+
+    /// Why a change that the samples show is not claimed, and what would settle it.
+    fn caveat_of_open(&self, alpha: f64) -> Option<Caveat> {
+        if self.comparison.verdict != ChangeVerdict::NoChangeDetected {
+            return None;
+        }
+        let open = self.found.distribution.as_ref()?.open(alpha)?;
+        Some(Caveat::OpenChange {
+            units: open.units,
+            are_clusters: open.units != self.found.n,
+            one_in: open.one_in,
+            need: open.need,
+            is_unlimited: self.comparison.scale == ChangeScale::Ratio && !self.found.is_limited,
+        })
     }
 
     fn margin_p_values(&self, margin: Option<f64>) -> Option<MarginPValues> {
@@ -85,6 +100,7 @@ pub(super) fn set_verdicts(
         let sides = (margin.is_none() || is_sure(inferior), margin.is_none() || is_sure(superior));
         let verdict = classify_change(draft, is_sure(p), sides);
         draft.comparison.verdict = verdict;
+        draft.comparison.change.caveats.extend(draft.caveat_of_open(alpha_of_one));
         draft.comparison.why = (verdict == ChangeVerdict::Unknown).then(|| draft.why());
     }
     tested

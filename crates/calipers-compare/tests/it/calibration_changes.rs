@@ -8,8 +8,8 @@ use calipers_core::stats::components::Estimand;
 use calipers_core::stats::multiplicity::Correction;
 use calipers_core::stats::special::normal_quantile;
 use calipers_core::{
-    Context, Metric, PassRule, Registry, Samples, accuracy, cost, f1, latency_p50, latency_p95, mcc, mean, mean_score,
-    precision, recall, token_efficiency,
+    Context, Metric, PassRule, Registry, Samples, accuracy, cost, f1, latency_p50, latency_p95, mcc, mean, mean_of,
+    mean_score, precision, recall, token_efficiency,
 };
 use calipers_testing::simulation::Draws;
 use std::fmt::Write;
@@ -53,10 +53,11 @@ impl Design<'_> {
             return rows.push(nothing);
         }
         let size = (self.draw)(&mut Draws::new(seed, normal_quantile))[0].attempts();
-        let replications = (250_000 / size.max(1)).clamp(300, 1500) as u32;
+        let (least, most) = if self.metric.starts_with("rerun") { (2000, 2000) } else { (300, 1500) };
+        let replications = (250_000 / size.max(1)).clamp(least, most) as u32;
         let mut draws = Draws::new(seed, normal_quantile);
         let (mut shown, mut covered, mut found, mut contradictions) = (0u32, 0u32, 0u32, 0u32);
-        let (mut method, mut null) = (None, 0.0);
+        let (mut method, mut null, mut is_tested) = (None, 0.0, false);
         let registry = Registry::builtin();
         for _ in 0..replications {
             let [candidate, baseline] = (self.draw)(&mut draws);
@@ -67,7 +68,7 @@ impl Design<'_> {
                 registry: &registry,
                 reducer: mean_score(),
                 context: Context::default(),
-                estimand: Estimand::Population,
+                estimand: if self.metric.starts_with("rerun") { Estimand::FixedSuite } else { Estimand::Population },
                 cluster: self.cluster,
                 margin: None,
                 correction: Correction::Holm,
@@ -77,14 +78,18 @@ impl Design<'_> {
             let report = compare(&runs, &question).expect("the runs can be compared");
             let metric = &report.comparisons[0].metrics[0];
             null = if metric.scale == ChangeScale::Ratio { 1.0 } else { 0.0 };
-            let is_found = metric.test.is_some_and(|test| test.p <= 0.05);
+            let typical = metric.typical.as_ref().filter(|_| self.metric.starts_with("typical"));
+            let p = typical.map_or_else(|| metric.test.map(|test| test.p), |typical| typical.p);
+            let figure = typical.map_or(&metric.change, |typical| &typical.change);
+            let is_found = p.is_some_and(|p| p <= 0.05);
             found += u32::from(is_found);
-            if let Some(interval) = metric.change.interval.filter(|one| one.lower.is_some() || one.upper.is_some()) {
+            is_tested |= p.is_some();
+            if let Some(interval) = figure.interval.filter(|one| one.lower.is_some() || one.upper.is_some()) {
                 shown += 1;
                 covered += u32::from(interval.contains(self.truth));
                 method = Some(interval.method.name());
                 // One test for all: a change is found if and only if the interval leaves out that there is none.
-                let is_close = metric.test.is_some_and(|test| (test.p / 0.05 - 1.0).abs() < 1e-3);
+                let is_close = p.is_none_or(|p| (p / 0.05 - 1.0).abs() < 1e-3);
                 contradictions += u32::from(is_found == interval.contains(null) && !is_close);
             }
         }
@@ -93,7 +98,8 @@ impl Design<'_> {
             design: self.name.clone(),
             replications,
             method: method.map_or_else(|| "not shown".to_owned(), |method| format!("`{method}`")),
-            found: (self.truth == null).then(|| f64::from(found) / f64::from(replications)),
+            found: (self.truth == null && (is_tested || !self.metric.starts_with("typical")))
+                .then(|| f64::from(found) / f64::from(replications)),
             // Where it is hardly ever shown, the few runs that show it are no sample of all runs.
             covered: (shown * 10 > replications).then(|| f64::from(covered) / f64::from(shown)),
             contradictions,
@@ -216,6 +222,8 @@ fn shown_changes_cover_and_are_found_no_more_often_than_claimed() {
     quantiles(&mut rows);
     clusters(&mut rows);
     predictions(&mut rows);
+    outsiders(&mut rows);
+    reruns(&mut rows);
     publish(&rows);
 }
 
@@ -480,6 +488,149 @@ fn predictions(rows: &mut Vec<Row>) {
                 Design { metric, name, measure, cluster: &[], truth, draw: &draw }.run(rows);
             }
         }
+    }
+}
+
+/// Costs that are often nothing, have few values or heavy tails; grades with three values; clusters in two ways; the typical sample.
+fn outsiders(rows: &mut Vec<Row>) {
+    const ODD_COSTS: [PairLaw; 6] = [
+        ("nothing in six of ten, unrelated", 1.0, |d| {
+            let one = |d: &mut Draws| if d.unit() < 0.6 { 0.0 } else { d.exponential() };
+            (one(d), one(d))
+        }),
+        ("1 to 5, unrelated", 1.0, |d| (1.0 + d.below(5) as f64, 1.0 + d.below(5) as f64)),
+        ("1 to 5, one in five changes by one", 1.0, |d| {
+            let old = 2.0 + d.below(3) as f64;
+            let change = if d.unit() < 0.2 { 2.0 * d.coin(0.5) - 1.0 } else { 0.0 };
+            (old + change, old)
+        }),
+        ("nearly alike", 1.0, |d| (1.0 + 0.01 * d.normal(), 1.0 + 0.01 * d.normal())),
+        ("all 6 % higher, within 1 %", 1.06, |d| {
+            let own = d.normal().exp();
+            (own * 1.06 * (0.01 * (2.0 * d.unit() - 1.0) + 1.0), own)
+        }),
+        ("mostly near 0, beside gamma 3", 1.0, |d| {
+            let few = d.unit().powf(1.0 / 0.3) * d.exponential();
+            (few / 0.230_769_230_769_230_77, (d.exponential() + d.exponential() + d.exponential()) / 3.0)
+        }),
+    ];
+    const ODD_GRADES: [PairLaw; 4] = [
+        ("0, 0.5 or 1, unrelated", 0.0, |d| (d.below(3) as f64 / 2.0, d.below(3) as f64 / 2.0)),
+        ("Beta(0.2, 0.2), unrelated", 0.0, |d| (d.beta(0.2, 0.2), d.beta(0.2, 0.2))),
+        ("nothing in nine of ten, unrelated", 0.0, |d| {
+            let one = |d: &mut Draws| if d.unit() < 0.9 { 0.0 } else { d.unit() };
+            (one(d), one(d))
+        }),
+        ("0.5 ± 0.001", 0.0, |d| (0.5 + 0.001 * d.normal(), 0.5 + 0.001 * d.normal())),
+    ];
+    for n in [10, 30, 100, 300] {
+        for (law, truth, pair) in ODD_COSTS {
+            let draw = |draws: &mut Draws| runs(n, || pair(draws), put_cost);
+            let name = format!("{law}, n = {n}");
+            Design { metric: "cost", name, measure: cost(), cluster: &[], truth, draw: &draw }.run(rows);
+        }
+        for (law, truth, pair) in ODD_GRADES {
+            let draw = |draws: &mut Draws| runs(n, || pair(draws), put_score);
+            let name = format!("{law}, n = {n}");
+            Design { metric: "mean of grades", name, measure: mean(), cluster: &[], truth, draw: &draw }.run(rows);
+        }
+        // The median of the ratios is known where factors are symmetric on the scale of logarithms.
+        let typical: [PairLaw; 3] = [
+            ("each varies by a lognormal factor, σ = 1", 1.0, |d| {
+                let own = d.normal().exp();
+                (own * d.normal().exp(), own)
+            }),
+            ("a third less", 0.7, |d| {
+                let own = d.normal().exp();
+                (0.7 * own * (0.3 * d.normal()).exp(), own)
+            }),
+            ("one in five changes by one", 1.0, ODD_COSTS[2].2),
+        ];
+        for (law, truth, pair) in typical {
+            let draw = |draws: &mut Draws| runs(n, || pair(draws), put_cost);
+            let (metric, name) = ("typical cost", format!("{law}, n = {n}"));
+            Design { metric, name, measure: cost(), cluster: &[], truth, draw: &draw }.run(rows);
+        }
+    }
+    for (layout, documents, size) in [("12 of 5", 12i64, 5i64), ("40 of 3", 40, 3), ("100 of 2", 100, 2)] {
+        for correlation in [0.0f64, 0.7] {
+            let draw = |draws: &mut Draws| {
+                let mut runs = [Samples::new(), Samples::new()];
+                let mut shared = 0.0;
+                for document in 0..documents {
+                    if document % 2 == 0 {
+                        shared = draws.normal();
+                    }
+                    for place in 0..size {
+                        let x = correlation.sqrt() * shared + (1.0 - correlation).sqrt() * draws.normal();
+                        let old = draws.normal().exp();
+                        for (run, cost) in runs.iter_mut().zip([old * (0.5 * x).exp(), old]) {
+                            // Two documents have an author in common, and each has one of its own.
+                            let author = if place == 0 { document / 2 } else { -1 - document };
+                            let row = run.push(document * size + place).field("cost_usd", cost);
+                            row.metadata("document", document).metadata("author", author);
+                        }
+                    }
+                }
+                runs
+            };
+            for (metric, truth) in [("cost in clusters", 0.125f64.exp()), ("typical cost in clusters", 1.0)] {
+                let name = format!("{layout} in pairs by author, factors, correlation {correlation}");
+                let cluster = &["document", "author"];
+                Design { metric, name, measure: cost(), cluster, truth, draw: &draw }.run(rows);
+            }
+        }
+    }
+}
+
+/// The same suite again: samples are given, and only their attempts are luck.
+fn reruns(rows: &mut Vec<Row>) {
+    type Shares = (&'static str, [f64; 5], [f64; 5]);
+    const SHARES: [Shares; 6] = [
+        ("half are coins", [1.0, 0.5, 0.0, 1.0, 0.5], [1.0, 0.5, 0.0, 1.0, 0.5]),
+        ("one in five fails at times", [1.0, 1.0, 1.0, 1.0, 0.9], [1.0, 1.0, 1.0, 1.0, 0.9]),
+        ("all alike", [0.8; 5], [0.8; 5]),
+        ("one in fifty fails beside none", [0.98; 5], [1.0; 5]),
+        ("one in 200 fails beside none", [0.995; 5], [1.0; 5]),
+        ("0.05 beside 0.01", [0.05; 5], [0.01; 5]),
+    ];
+    for (n, k) in
+        [(100usize, [2usize, 2]), (30, [2, 2]), (20, [5, 5]), (100, [5, 2]), (10, [3, 3]), (60, [3, 3]), (300, [2, 2])]
+    {
+        for (about, ours, theirs) in SHARES {
+            let draw = |draws: &mut Draws| {
+                let mut runs = [Samples::new(), Samples::new()];
+                for ((run, k), shares) in runs.iter_mut().zip(k).zip([ours, theirs]) {
+                    for id in 0..n {
+                        for _ in 0..k {
+                            run.push(id as i64).score("judge", draws.coin(shares[id % 5]));
+                        }
+                    }
+                }
+                runs
+            };
+            let average = |shares: [f64; 5]| shares.iter().sum::<f64>() / 5.0;
+            let truth = if ours == theirs { 0.0 } else { average(ours) - average(theirs) };
+            let name = format!("{n} × {} beside {}, {about}", k[0], k[1]);
+            let (metric, measure) = ("rerun, accuracy", accuracy());
+            Design { metric, name, measure, cluster: &[], truth, draw: &draw }.run(rows);
+        }
+        // Costs of attempts that are skewed, of samples that differ tenfold.
+        let draw = |draws: &mut Draws| {
+            let mut runs = [Samples::new(), Samples::new()];
+            for (run, k) in runs.iter_mut().zip(k) {
+                for id in 0..n {
+                    for _ in 0..k {
+                        let x = (1 + id % 10) as f64 * (0.5 * draws.normal()).exp();
+                        run.push(id as i64).field("latency_ms", 100.0 * x);
+                    }
+                }
+            }
+            runs
+        };
+        let name = format!("{n} × {} beside {}, lognormal attempts, σ = 0.5", k[0], k[1]);
+        let (metric, measure) = ("rerun, latency", mean_of("latency_ms"));
+        Design { metric, name, measure, cluster: &[], truth: 1.0, draw: &draw }.run(rows);
     }
 }
 

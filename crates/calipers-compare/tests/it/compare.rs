@@ -11,9 +11,9 @@ use calipers_core::stats::skewed_ratio::SkewedRatio;
 use calipers_core::stats::two_sample::welch;
 use calipers_core::stats::{Method, Moments, StatisticCaveat};
 use calipers_core::{
-    Caveat, Confidence, Context, Error, Incomparable, Labels, Metric, PassRule, Registry, Samples, Seed, Shortcoming,
-    Verdict, accuracy, ci, cost, f1, grouped, latency_p50, mcc, mean, mean_of, mean_score, pass_rate, precision,
-    quantile,
+    Caveat, Confidence, Context, Error, Incomparable, Labels, Metric, OnMissing, PassRule, Registry, Samples, Seed,
+    Shortcoming, ValueLimit, ValueLimits, Verdict, accuracy, aggregate, ci, cost, f1, grouped, latency_p50, mcc, mean,
+    mean_of, mean_score, pass_rate, precision, quantile,
 };
 use calipers_testing::vectors::{folder, read};
 use serde_json::Value as Json;
@@ -27,6 +27,7 @@ struct Ask<'a> {
     cluster: &'a [&'a str],
     estimand: Estimand,
     correction: Correction,
+    limits: Vec<ValueLimit>,
 }
 
 impl Default for Ask<'_> {
@@ -38,6 +39,7 @@ impl Default for Ask<'_> {
             cluster: &[],
             estimand: Estimand::Population,
             correction: Correction::Holm,
+            limits: Vec::new(),
         }
     }
 }
@@ -51,11 +53,12 @@ impl Ask<'_> {
         let names = ["new", "old", "third", "fourth"];
         let runs: Vec<ComparedRun<'_>> =
             samples.iter().zip(names).map(|(samples, name)| ComparedRun { name: name.into(), samples }).collect();
+        let context = Context::new(self.level, Seed(7), Labels::default())?;
         let question = CompareQuestion {
             metrics: &self.metrics,
             registry: &Registry::builtin(),
             reducer: mean_score(),
-            context: Context::new(self.level, Seed(7), Labels::default())?,
+            context: Context { limits: ValueLimits::new(self.limits.iter().cloned())?, ..context },
             estimand: self.estimand,
             cluster: self.cluster,
             margin: self.margin,
@@ -409,6 +412,88 @@ fn what_is_spent_is_compared_as_a_ratio() {
     assert!(free.change.value.is_err());
 }
 
+/// 24 samples that all became 5 to 7 % slower. One in seven others may change in another way without being among them.
+#[test]
+fn a_mean_that_stays_open_says_so_and_the_typical_sample_is_sure() {
+    let before: Vec<f64> = (0..24).map(|i| 800.0 + 25.0 * f64::from(i)).collect();
+    let slower: Vec<f64> = before.iter().zip(0..).map(|(x, i)| x * (1.05 + 0.001 * f64::from(i * 7 % 21))).collect();
+    let latency = || Ask::of(mean_of("latency_ms"));
+    let got = latency().first(&spent("latency_ms", &slower), &spent("latency_ms", &before));
+    assert!(got.verdict == ChangeVerdict::NoChangeDetected && got.is_open() && got.test.unwrap().p == 1.0);
+    let typical = got.typical.clone().unwrap();
+    assert_eq!((typical.higher, typical.lower, typical.same), (24, 0, 0));
+    let interval = typical.change.interval.unwrap();
+    assert!(
+        interval.lower.unwrap() > 1.049 && interval.upper.unwrap() < 1.07 && typical.p.unwrap() < 1e-6,
+        "{interval:?}"
+    );
+    let need = |got: &MetricComparison| {
+        got.change.caveats.iter().find_map(|caveat| match caveat {
+            Caveat::OpenChange { units: 24, are_clusters: false, one_in: 5, need, is_unlimited } => {
+                Some((*need, *is_unlimited))
+            }
+            _ => None,
+        })
+    };
+    let (open, is_unlimited) = need(&got).unwrap();
+    assert!((150..250).contains(&open) && is_unlimited, "{open}");
+    // As many as that settle it, and a tenth fewer do not.
+    let verdict = |n: usize| {
+        let times = |values: &[f64]| spent("latency_ms", &values.iter().copied().cycle().take(n).collect::<Vec<_>>());
+        latency().first(&times(&slower), &times(&before)).verdict
+    };
+    assert_eq!(verdict(open as usize + 5), ChangeVerdict::Regressed);
+    assert_eq!(verdict(open as usize * 9 / 10), ChangeVerdict::NoChangeDetected);
+    // What one attempt can take makes the number smaller. A limit that an attempt exceeds is none.
+    let limited = |most: f64| {
+        let limits = vec![ValueLimit { name: "latency_ms".into(), least: 0.0, most }];
+        Ask { limits, ..latency() }.first(&spent("latency_ms", &slower), &spent("latency_ms", &before))
+    };
+    let (fewer, is_unlimited) = need(&limited(2000.0)).unwrap();
+    assert!(fewer < open && !is_unlimited, "{fewer} of {open}");
+    assert_eq!(need(&limited(1000.0)), Some((open, true)));
+}
+
+#[test]
+fn a_typical_sample_is_shown_for_ratios_and_where_a_mean_of_scores_stays_open() {
+    let costs: Vec<f64> = (1..=12).map(f64::from).collect();
+    let mut other = costs.clone();
+    (other[0], other[1], other[2]) = (0.5, 2.0, 9.0);
+    let typical = Ask::of(cost()).first(&spent("cost_usd", &other), &spent("cost_usd", &costs)).typical.unwrap();
+    assert_eq!((typical.higher, typical.lower, typical.same, typical.change.value), (1, 1, 10, Ok(1.0)));
+    // All of thirty scores gain 0.042 to 0.046.
+    let gained = scored((0..30).map(|i| 0.942 + 0.001 * f64::from(i % 5)));
+    let got = Ask::default().first(&gained, &scored((0..30).map(|_| 0.9)));
+    assert!(got.is_open() && got.typical.is_some_and(|typical| typical.higher == 30));
+    let varied = Ask::default().first(&scored((0..30).map(|i| f64::from(i) / 30.0)), &scored((0..30).map(|_| 0.5)));
+    assert!(!varied.is_open() && varied.typical.is_none());
+    // A rerun of this suite is another question.
+    let rerun = Ask { estimand: Estimand::FixedSuite, ..Ask::of(cost()) };
+    assert!(rerun.first(&spent("cost_usd", &other), &spent("cost_usd", &costs)).typical.is_none());
+}
+
+#[test]
+fn a_key_of_maps_has_the_better_side_of_its_metric() {
+    let run = |right: i64| {
+        let mut samples = Samples::new();
+        (0..40i64).for_each(|id| drop(samples.push(id).score("judge", [("tone", f64::from(u8::from(id < right)))])));
+        samples
+    };
+    for metric in [accuracy(), mean()] {
+        let got = Ask::of(aggregate("tone", metric, OnMissing::Error)).first(&run(38), &run(20));
+        assert_eq!(got.verdict, ChangeVerdict::Improved, "{}", got.metric);
+    }
+}
+
+#[test]
+fn runs_that_are_too_far_apart_for_a_ratio_cannot_be_compared() {
+    for (ours, theirs) in [(1e300, 1e-300), (1e-300, 1e300)] {
+        let got = Ask::of(cost()).first(&spent("cost_usd", &[ours; 20]), &spent("cost_usd", &[theirs; 20]));
+        assert_eq!((got.verdict, got.why), (ChangeVerdict::Unknown, Some(Incomparable::BeyondNumbers)));
+        assert!(got.change.value.is_err() && got.test.is_none());
+    }
+}
+
 #[test]
 fn shares_of_changing_denominators_are_paired_too() {
     let run = |predicted: &[bool]| {
@@ -641,8 +726,8 @@ fn several_runs_are_ranked_by_paired_tests() {
 
 #[test]
 fn a_metric_without_a_better_side_only_changes() {
-    let (low, high) =
-        (spent("depth", &[1.0, 2.0, 3.0, 2.0, 1.5, 2.5]), spent("depth", &[4.0, 5.5, 6.0, 5.0, 4.5, 6.0]));
+    let (low, high) = ([1.0, 2.0, 3.0, 2.0, 1.5, 2.5].repeat(2), [4.0, 5.5, 6.0, 5.0, 4.5, 6.0].repeat(2));
+    let (low, high) = (spent("depth", &low), spent("depth", &high));
     let got = Ask::of(quantile("depth", 0.5).unwrap()).first(&high, &low);
     assert_eq!((got.verdict, got.scale), (ChangeVerdict::Changed, ChangeScale::Difference));
 }

@@ -443,6 +443,19 @@ impl Samples {
         }
     }
 
+    /// A key of a scorer's maps: the first one of the first map.
+    #[must_use]
+    pub fn map_key(&self, scorer: &str) -> Option<Arc<str>> {
+        match &self.scores.get(scorer)?.values {
+            Values::Maps(maps) => maps.keys.first().cloned(),
+            Values::Mixed(values) => values.iter().find_map(|value| match value {
+                Value::Map(entries) => entries.first().map(|(key, _)| key.clone()),
+                _ => None,
+            }),
+            Values::Scalars(_) => None,
+        }
+    }
+
     /// The names of the samples, in the order of the run.
     pub fn ids(&self) -> impl Iterator<Item = SampleId> + '_ {
         self.ids.iter()

@@ -1,11 +1,12 @@
 //! Which interval a mean of scores deserves.
 
 use super::{Context, Tally, unit_of_field};
-use crate::{Caveat, Figure, ValueEnds};
+use crate::{ALL_SCORES, Caveat, Figure, ValueEnds};
 use calipers_stats::adjusted_ratio::adjusted_ratio;
 use calipers_stats::proportion::Proportion;
 use calipers_stats::{
-    Confidence, Interval, Method, Moments, Quantity, StatisticCaveat as Statistic, Undefined as NoStatistic,
+    AllowedRange, Confidence, Interval, Method, Moments, Quantity, StatisticCaveat as Statistic,
+    Undefined as NoStatistic, find_scale_ends,
 };
 
 /// Below this many unbounded values, an interval undercovers where they are more skewed than exponential ones.
@@ -19,7 +20,10 @@ const SKEWED_NEEDS: u64 = 30;
 ///   calibration tests it covers at least 93.9 % for scores near an end, U-shaped, nearly constant or rarely 0.
 ///   Plain t covers 26 % of thirty scores near 0.9 of which one in a hundred is 0, and 63 % of a hundred.
 /// - Scores with stated limits: the same between these limits.
-/// - Other scores: [t with weight beyond what was seen](Moments::open_interval), from ten on, with a caveat below thirty.
+/// - Other scores that fit a scale: [t with weight beyond what was seen and at the ends of the scale](Moments::open_interval), from ten on,
+///   with a caveat below thirty.
+/// - Scores beyond 100: none, since nothing limits them. A hundred scores between 800 and 1000 of which one in fifty is 0 were covered in 87 %
+///   of the runs, and ten lognormal ones (σ = 1.5) in 81 %.
 pub(crate) fn mean_interval(
     moments: &Moments,
     ends: Option<&ValueEnds>,
@@ -44,14 +48,19 @@ pub(crate) fn mean_interval(
     } else if (1..SKEWED_NEEDS).contains(&n) {
         caveats.push(Statistic::SmallSample { n, need: SKEWED_NEEDS }.into());
     }
-    (moments.open_interval(confidence), caveats)
+    let interval = moments.open_interval(confidence);
+    if matches!(interval, Err(NoStatistic::OutOfRange { .. })) {
+        caveats.push(Caveat::OpenInterval { fields: vec![ALL_SCORES.to_owned()], lower: false, upper: false });
+    }
+    (interval, caveats)
 }
 
 /// The same for clusters of samples, each with its sum and its number of samples: with weight at both ends, CR2 and
 /// Satterthwaite's degrees of freedom ([`adjusted_ratio`]).
 ///
 /// An end that is not known, of scores that are not all between 0 and 1, lies half as far again from the mean as the means of clusters
-/// do; that needs ten clusters.
+/// do; that needs ten clusters. If neither is known, it lies at the end of the scale that scores fit if that is farther out, and there is
+/// no interval if they fit none.
 pub fn clustered_mean(
     clusters: &[(f64, f64)],
     moments: &Moments,
@@ -67,7 +76,16 @@ pub fn clustered_mean(
     let (least, most) = match known {
         (Some(least), Some(most)) => (least, most),
         (least, most) => {
-            let open = open_ends(clusters, moments.mean()?)?;
+            let mut open = open_ends(clusters, moments.mean()?)?;
+            if known == (None, None) {
+                let seen = [moments.min()?, moments.max()?];
+                let [low, high] = find_scale_ends(seen).ok_or(NoStatistic::OutOfRange {
+                    what: Quantity::Value,
+                    value: if seen[1] > -seen[0] { seen[1] } else { seen[0] },
+                    allowed: AllowedRange::KnownScale,
+                })?;
+                open = (open.0.min(low), open.1.max(high));
+            }
             (least.unwrap_or(open.0), most.unwrap_or(open.1))
         }
     };

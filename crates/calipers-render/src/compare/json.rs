@@ -10,7 +10,7 @@ use crate::outcome_words::shortcoming_sentence;
 use calipers_compare::{
     AttemptCounts, CategoryChange, ChangeScale, ChangeTest, ChangeVerdict, CompareProvenance, CompareReport,
     CompareSettings, Discordance, EstimandAnswer, Flakiness, MarginAnswer, MarginStanding, Matching, MetricComparison,
-    RankedRun, Ranking, RunComparison, RunOrigin, SampleChange, SampleChanges, SamplePair,
+    RankedRun, Ranking, RunComparison, RunOrigin, SampleChange, SampleChanges, SamplePair, TypicalSample,
 };
 use calipers_core::Verdict;
 use calipers_core::stats::components::Estimand;
@@ -264,6 +264,10 @@ struct MetricComparisonDocument {
     correlation: Option<f64>,
     /// Which run passed what, for values that are all 0 or 1; null for others.
     discordance: Option<DiscordanceDocument>,
+    /// What the typical sample changed by, for ratios and where the mean stays open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "TypicalDocument")]
+    typical: Option<TypicalDocument>,
     /// The p-value of the exact sign-flip test, where there are few pairs.
     #[schemars(range(min = 0, max = 1))]
     permutation_p: Option<f64>,
@@ -338,12 +342,42 @@ impl From<&MetricComparison> for MetricComparisonDocument {
             paired: metric.paired.map(|paired| PairedDocument::from(&paired)),
             correlation: metric.correlation,
             discordance: metric.discordance.map(DiscordanceDocument::from),
+            typical: metric.typical.as_ref().map(TypicalDocument::from),
             permutation_p: metric.permutation_p,
             estimands: metric.estimands.iter().map(EstimandDocument::from).collect(),
             margin: metric.margin.map(MarginDocument::from),
             detectable: metric.detectable,
             categories: metric.categories.iter().map(CategoryChangeDocument::from).collect(),
             pairs: metric.pairs.iter().map(PairDocument::from).collect(),
+        }
+    }
+}
+
+/// What the typical sample changed by: the median over samples, which no rare sample moves. It decides nothing.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "typical")]
+struct TypicalDocument {
+    /// The median change with the interval of its order statistics, on the scale of the change.
+    change: EstimateDocument,
+    /// Samples with a higher value in the candidate.
+    higher: u64,
+    /// Samples with a lower value.
+    lower: u64,
+    /// Samples with the same value.
+    same: u64,
+    /// The two-sided p-value of the sign test, not adjusted; null with clusters.
+    #[schemars(range(min = 0, max = 1))]
+    p: Option<f64>,
+}
+
+impl From<&TypicalSample> for TypicalDocument {
+    fn from(typical: &TypicalSample) -> Self {
+        Self {
+            change: EstimateDocument::from(&typical.change),
+            higher: typical.higher,
+            lower: typical.lower,
+            same: typical.same,
+            p: typical.p,
         }
     }
 }

@@ -37,7 +37,7 @@ impl Words {
         let verdict = match metric.verdict {
             // The metric stands beside it.
             ChangeVerdict::Unknown => format!("cannot be compared: {}", why_unknown(metric)),
-            verdict => verdict_words(verdict).to_owned(),
+            _ => answer_words(metric).to_owned(),
         };
         let p = metric.test.map_or_else(String::new, |test| {
             let one = p_value(test.p, alpha);
@@ -61,6 +61,28 @@ pub(crate) fn verdict_words(verdict: ChangeVerdict) -> &'static str {
     }
 }
 
+/// The answer for one metric. A change that the samples show is not said to be none.
+pub(crate) fn answer_words(metric: &MetricComparison) -> &'static str {
+    if metric.is_open() { "the mean stays open" } else { verdict_words(metric.verdict) }
+}
+
+/// What the typical sample changed by, beside the mean.
+pub(crate) fn typical(metric: &MetricComparison) -> Option<String> {
+    let typical = metric.typical.as_ref()?;
+    let (change, interval) = change(&typical.change, metric.scale, metric.unit);
+    let all = numbers::count(typical.change.n);
+    if typical.same == typical.change.n {
+        return Some(format!("all {all} samples the same"));
+    }
+    let higher = typical.higher >= typical.lower;
+    let more = if higher { typical.higher } else { typical.lower };
+    let counts = format!("{} of {all} {}", numbers::count(more), if higher { "higher" } else { "lower" });
+    let same = (typical.same > 0).then(|| format!("{} the same", numbers::count(typical.same)));
+    let numbers = [change, interval].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
+    let parts = [Some(numbers).filter(|numbers| !numbers.is_empty()), Some(counts), same];
+    Some(format!("typical sample {}", parts.into_iter().flatten().collect::<Vec<_>>().join(", ")))
+}
+
 /// The answer for one metric, as a sentence.
 pub(crate) fn metric_sentence(metric: &MetricComparison) -> String {
     let name = &metric.metric;
@@ -70,6 +92,10 @@ pub(crate) fn metric_sentence(metric: &MetricComparison) -> String {
         ChangeVerdict::Regressed => format!("{name} has regressed{by_more}"),
         ChangeVerdict::Changed => format!("{name} has changed{by_more}; neither side is better"),
         ChangeVerdict::WithinNoise => format!("{name} has changed, within noise: not clearly by more than the margin"),
+        ChangeVerdict::NoChangeDetected if metric.is_open() => {
+            let typical = typical(metric).map_or_else(String::new, |typical| format!(" ({typical})"));
+            format!("whether the mean of {name} has changed stays open{typical}")
+        }
         ChangeVerdict::NoChangeDetected => {
             let known = match metric.margin.map(|margin| margin.standing) {
                 Some(MarginStanding::Equivalent) => ": it is the same within the margin",
@@ -166,6 +192,7 @@ pub fn incomparable(why: &Incomparable) -> String {
         Incomparable::NotMean => "only metrics that are means over samples are ranked".to_owned(),
         Incomparable::NoBetterSide => "neither side of the metric is better".to_owned(),
         Incomparable::NotPositive => "a ratio needs a value above 0 in both runs".to_owned(),
+        Incomparable::BeyondNumbers => "the runs are too far apart for a ratio; check the unit of both".to_owned(),
         Incomparable::QuantileNotFinite => {
             "in one run the quantile is 0 or lies among attempts that timed out".to_owned()
         }
@@ -230,7 +257,7 @@ fn sides(metric: &MetricComparison) -> String {
 
 fn details(metric: &MetricComparison, settings: &CompareSettings) -> Vec<String> {
     let alpha = 1.0 - settings.level;
-    let mut parts = Vec::new();
+    let mut parts: Vec<String> = typical(metric).into_iter().collect();
     for other in metric.estimands.iter().filter(|answer| answer.estimand != settings.estimand) {
         let (change, interval) = change(&other.change, metric.scale, metric.unit);
         if let Some(p) = other.p.filter(|_| !interval.is_empty()) {
@@ -413,6 +440,7 @@ mod tests {
             paired: None,
             correlation: None,
             discordance: None,
+            typical: None,
             permutation_p: None,
             estimands: Vec::new(),
             margin,

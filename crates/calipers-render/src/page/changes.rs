@@ -4,7 +4,7 @@ use super::axis::{Axis, reach};
 use super::gates::{at_zero, names};
 use super::plots::{Mark, TableAxes, forest, key, no_change};
 use super::{link, name, number_cell, sentence};
-use crate::compare::words::{incomparable, metric_sentence, verdict_words};
+use crate::compare::words::{answer_words, incomparable, metric_sentence, typical};
 use crate::gate::words::{baseline as dated, changes as lists, interval};
 use crate::numbers::{Scale, count, factor, factors, p_digits};
 use crate::outcome_words::shortcoming_sentence;
@@ -15,7 +15,7 @@ use calipers_compare::{
     SampleChange, SampleChanges,
 };
 use calipers_core::stats::multiplicity::Correction;
-use calipers_core::{Unit, pluralize};
+use calipers_core::{Caveat, Unit, pluralize};
 use calipers_gate::{BaselineResult, GateReport, MetricDifference};
 use maud::{Markup, html};
 
@@ -202,11 +202,15 @@ fn metric_row(metric: &MetricComparison, axis: Option<Axis>, alpha: f64) -> Mark
     };
     html! {
         tr {
-            td { span.badge.(class) { (key(class)) (verdict_words(metric.verdict)) } }
+            td { span.badge.(class) { (key(class)) (answer_words(metric)) } }
             th scope="row" {
                 (name(&metric.metric))
                 // What the badge and the numbers say is not said again.
                 @if metric.verdict == ChangeVerdict::Unknown { small { (sentence(&metric_sentence(metric))) } }
+                @if let Some(typical) = typical(metric) { small { (sentence(&typical)) } }
+                @for caveat in metric.change.caveats.iter().filter(|caveat| matches!(caveat, Caveat::OpenChange { .. })) {
+                    small { (sentence(&caveat_sentence(caveat))) @if let Some(next) = caveat_next_step(caveat) { " " span.next { "→ " (sentence(&next)) } } }
+                }
             }
             @match &metric.change.value {
                 Ok(change) => {

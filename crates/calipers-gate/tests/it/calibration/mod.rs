@@ -4,6 +4,7 @@
 //! `docs/concepts/calibration.md` is rewritten. With `ONLY=mcc`, only rows of that gate are counted, and nothing is written.
 
 mod further;
+mod outsiders;
 mod strangers;
 mod unusual;
 
@@ -180,6 +181,22 @@ fn gates_keep_their_level_in_other_designs() {
             strangers::amounts,
             strangers::beside_others,
             strangers::other_looks,
+        ]),
+    );
+}
+
+/// The same where several things go wrong at once.
+#[test]
+#[ignore = "slow: cargo xtask calibrate"]
+fn gates_keep_their_level_where_much_goes_wrong() {
+    publish(
+        "outsiders",
+        &count_side_by_side([
+            outsiders::formulas_of_attempts,
+            outsiders::looks_with_weights,
+            outsiders::dependent_designs,
+            outsiders::amounts_and_ties,
+            outsiders::mixed_reruns,
         ]),
     );
 }
