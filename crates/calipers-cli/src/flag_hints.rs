@@ -45,9 +45,16 @@ pub(crate) fn of_error(kind: &ErrorKind) -> Option<String> {
              as `aggregate(\"{key}\", accuracy())`"
         ));
     }
+    if let Some(key) = key_in_text(kind) {
+        return Some(format!(
+            "it is a text that holds JSON: say which part is the score, as in `--columns score=score.{key}`"
+        ));
+    }
     if let ErrorKind::UnknownLabels { unknown, letters } = kind {
         let number = |label: &Value| likely_number(&label.to_string()).unwrap_or("NUMBER");
-        let mut flags: Vec<String> = unknown.iter().filter_map(|label| label_flag(label, number(label))).collect();
+        let is_given = |label: &&Value| !label.to_string().trim().is_empty();
+        let mut flags: Vec<String> =
+            unknown.iter().filter(is_given).filter_map(|label| label_flag(label, number(label))).collect();
         // What letters count by themselves may not be what they count here.
         flags.extend(letters.iter().filter_map(|(letter, count)| label_flag(letter, &count.to_string())));
         let known: Vec<String> =
@@ -73,10 +80,27 @@ pub(crate) fn of_error(kind: &ErrorKind) -> Option<String> {
         return Some(hint.to_owned());
     }
     let ErrorKind::UnknownLabel(label @ Value::Text(text)) = kind else { return kind.hint() };
+    if text.trim().is_empty() {
+        return Some("write null, or nothing, where there was no outcome: it counts as missing".to_owned());
+    }
     let flag = label_flag(label, likely_number(text).unwrap_or("NUMBER"));
     let flag = flag.unwrap_or_else(|| "--label LABEL=NUMBER".to_owned());
     let empty = if is_no_outcome(text) { LEAVE_EMPTY } else { "" };
     Some(format!("say what it counts with `{flag}`, or score it C, I, P or N{empty}"))
+}
+
+/// The key of a number in a score that is a text with JSON.
+fn key_in_text(kind: &ErrorKind) -> Option<String> {
+    let label = match kind {
+        ErrorKind::UnknownLabel(label) => label,
+        ErrorKind::UnknownLabels { unknown, .. } => unknown.first()?,
+        _ => return None,
+    };
+    let Value::Text(text) = label else { return None };
+    let entries: serde_json::Map<String, serde_json::Value> = serde_json::from_str(text.trim()).ok()?;
+    let is_plain = |key: &str| !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    let is_outcome = |value: &serde_json::Value| value.is_number() || value.is_boolean();
+    entries.into_iter().find(|(key, value)| is_plain(key) && is_outcome(value)).map(|(key, _)| key)
 }
 
 /// What can be done about a word that says that there is no score.
@@ -84,7 +108,17 @@ const LEAVE_EMPTY: &str = "; where there was no outcome, leave the score empty, 
 
 /// True for a word that says that an attempt was not judged. Whether it failed is for the reader to say.
 fn is_no_outcome(word: &str) -> bool {
-    const WORDS: [&str; 11] = [
+    const WORDS: [&str; 21] = [
+        "",
+        "?",
+        ".",
+        "n.a.",
+        "none",
+        "null",
+        "undefined",
+        "missing",
+        "pending",
+        "tbd",
         "error",
         "errored",
         "timeout",
@@ -111,9 +145,47 @@ fn label_flag(label: &Value, number: &str) -> Option<String> {
 
 /// What a word most likely counts as a score, for a proposal.
 fn likely_number(word: &str) -> Option<&'static str> {
-    const GOOD: [&str; 11] = ["right", "good", "ok", "okay", "valid", "accept", "accepted", "win", "won", "t", "y"];
-    const BAD: [&str; 11] =
-        ["wrong", "bad", "nok", "invalid", "reject", "rejected", "lose", "lost", "f", "loss", "miss"];
+    const GOOD: [&str; 17] = [
+        "right",
+        "good",
+        "ok",
+        "okay",
+        "valid",
+        "accept",
+        "accepted",
+        "win",
+        "won",
+        "t",
+        "y",
+        "да",
+        "верно",
+        "对",
+        "是",
+        "正确",
+        "on",
+    ];
+    const BAD: [&str; 20] = [
+        "wrong",
+        "bad",
+        "nok",
+        "ko",
+        "invalid",
+        "reject",
+        "rejected",
+        "lose",
+        "lost",
+        "f",
+        "loss",
+        "miss",
+        "нет",
+        "неверно",
+        "错",
+        "否",
+        "错误",
+        "off",
+        "wrong answer",
+        "not solved",
+    ];
     let word = word.trim().to_lowercase();
     match () {
         () if GOOD.contains(&word.as_str()) => Some("1"),

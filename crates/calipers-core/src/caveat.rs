@@ -166,10 +166,12 @@ pub enum Caveat {
     },
     /// There was nothing to measure.
     NoScores,
-    /// The attempts ended in errors.
+    /// Attempts ended in errors.
     Errored {
         /// How many.
         attempts: u64,
+        /// How many of them have a score all the same, which counts as any other.
+        scored: u64,
     },
     /// A log announces more than it holds, or its run did not come to its end.
     Incomplete {

@@ -108,8 +108,19 @@ pub fn caveat_sentence(caveat: &Caveat) -> String {
             format!("{attempts} {has} no score{by}: {whose} other attempts")
         }
         Caveat::NoScores => "no attempt has a score".into(),
-        Caveat::Errored { attempts: 1 } => "one attempt ended in an error".into(),
-        Caveat::Errored { attempts } => format!("{attempts} attempts ended in an error"),
+        Caveat::Errored { attempts: 1, scored: 0 } => "one attempt ended in an error".into(),
+        Caveat::Errored { attempts, scored: 0 } => format!("{attempts} attempts ended in an error"),
+        Caveat::Errored { attempts: 1, .. } => {
+            "one attempt ended in an error and has a score, which counts; pass rates count it as not passed".into()
+        }
+        Caveat::Errored { attempts, scored } => {
+            let all = match () {
+                () if scored != attempts => scored.to_string(),
+                () if *attempts == 2 => "both".into(),
+                () => "all".into(),
+            };
+            format!("{attempts} attempts ended in an error, and {all} of them have a score, which counts; pass rates count them as not passed")
+        }
         Caveat::Incomplete { run, samples, samples_expected, attempts, attempts_expected, never_ran, ending } => {
             let ended = match ending {
                 RunEnding::Finished => "the log expects more than it contains",
@@ -290,7 +301,10 @@ pub fn caveat_next_step(caveat: &Caveat) -> Option<String> {
             "score all attempts, or say that what is missing counts as failed or is excluded"
         }
         Caveat::NoScores => "check that the run is the right one, and that it was scored",
-        Caveat::Errored { attempts: 1 } => "rerun it; an attempt that did not run is neither right nor wrong",
+        Caveat::Errored { scored: 1.., .. } => {
+            "leave out the score of an attempt that did not run, and the error of one that did"
+        }
+        Caveat::Errored { attempts: 1, .. } => "rerun it; an attempt that did not run is neither right nor wrong",
         Caveat::Errored { .. } => "rerun them; an attempt that did not run is neither right nor wrong",
         Caveat::Incomplete { .. } => "finish the run, or say that what is missing counts as failed or is excluded",
         Caveat::LimitsHit { .. } => "raise the limits, or report that they were reached",
@@ -646,8 +660,16 @@ mod tests {
                 Caveat::PartlyScored { scorer: None, samples: 2, attempts: 3 },
                 "3 attempts have no score: 2 samples rest on their other attempts",
             ),
-            (Caveat::Errored { attempts: 1 }, "one attempt ended in an error"),
-            (Caveat::Errored { attempts: 2 }, "2 attempts ended in an error"),
+            (Caveat::Errored { attempts: 1, scored: 0 }, "one attempt ended in an error"),
+            (Caveat::Errored { attempts: 2, scored: 0 }, "2 attempts ended in an error"),
+            (
+                Caveat::Errored { attempts: 1, scored: 1 },
+                "one attempt ended in an error and has a score, which counts; pass rates count it as not passed",
+            ),
+            (
+                Caveat::Errored { attempts: 3, scored: 2 },
+                "3 attempts ended in an error, and 2 of them have a score, which counts; pass rates count them as not passed",
+            ),
             (Caveat::ModeTies { samples: 1 }, "one sample has no single most frequent score"),
             (Caveat::ModeTies { samples: 3 }, "3 samples have no single most frequent score"),
             (

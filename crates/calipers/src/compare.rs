@@ -106,6 +106,7 @@ pub fn compare(runs: &[LoadedRun], selection: &Selection, options: &CompareOptio
     };
     let named: Vec<ComparedRun<'_>> =
         runs.iter().map(|run| ComparedRun { name: run.name.clone(), samples: &run.samples }).collect();
+    check_scales(runs, &question.context)?;
     let mut report = calipers_compare::compare(&named, &question)?;
     for (place, run) in runs.iter().enumerate() {
         // The candidate is in every comparison, every other run in its own.
@@ -145,15 +146,68 @@ pub(crate) fn count_missing(runs: &[LoadedRun], selection: &Selection) -> (Optio
     (ruled, caveats)
 }
 
+/// An error if the first run has its scores on another scale than one of the others, by the same scorer: a percentage is no improvement on
+/// a share.
+fn check_scales(runs: &[LoadedRun], context: &Context) -> Result<(), Error> {
+    let [first, others @ ..] = runs else { return Ok(()) };
+    for scorer in first.samples.scorers() {
+        let Some(mine) = ScoreRange::of(&first.samples, scorer, context) else { continue };
+        for other in others {
+            let Some(theirs) = ScoreRange::of(&other.samples, scorer, context) else { continue };
+            if mine.is_other_scale_than(&theirs) || theirs.is_other_scale_than(&mine) {
+                let (one, two) = (&first.name, &other.name);
+                let message = format!(
+                    "scores of `{scorer}` go up to {} in `{one}` and to {} in `{two}`: they are on two scales",
+                    mine.most, theirs.most
+                );
+                return Err(Error::argument(message, "write the scores of both on one scale"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Between which numbers the scores of a run lie.
+struct ScoreRange {
+    least: f64,
+    most: f64,
+    /// True when some lie between 0 and 1.
+    has_shares: bool,
+}
+
+impl ScoreRange {
+    /// Nothing if there are few scores, or some are no numbers.
+    fn of(samples: &Samples, scorer: &str, context: &Context) -> Option<Self> {
+        const SCORES_MIN: usize = 5;
+        let points = samples.points(scorer).ok()?;
+        let floats = points.floats(context).ok()?;
+        let mut range = Self { least: f64::INFINITY, most: f64::NEG_INFINITY, has_shares: false };
+        for &score in floats.iter().filter(|score| !score.is_nan()) {
+            (range.least, range.most) = (range.least.min(score), range.most.max(score));
+            range.has_shares |= score > 0.0 && score < 1.0;
+        }
+        (floats.len() >= SCORES_MIN && range.least <= range.most).then_some(range)
+    }
+
+    /// True for scores above 1 beside shares, which no scale has.
+    fn is_other_scale_than(&self, shares: &Self) -> bool {
+        const POINTS_MIN: f64 = 10.0;
+        // A run of zeros may be on any scale.
+        let are_shares = shares.least >= 0.0 && shares.most <= 1.0 && shares.most > 0.5 && shares.least < shares.most;
+        // On a scale from 1 to 5 nothing is 0, and points are whole.
+        let has_no_zero = self.least >= 1.0 && shares.least < 1.0;
+        let is_whole = !self.has_shares && shares.has_shares;
+        are_shares && self.most >= 2.0 && (self.most >= POINTS_MIN || has_no_zero || is_whole)
+    }
+}
+
 /// What to know about runs whose samples have no names but their lines or places: files in another order match other samples. The facts
 /// that were read show whether they do.
 fn matched_by_line(runs: &[LoadedRun]) -> Option<Caveat> {
-    let is_by_line = |run: &LoadedRun| {
-        run.columns.iter().any(|(name, path)| name == "id" && matches!(path.as_str(), "@line" | "@index"))
-    };
     let [first, others @ ..] = runs else { return None };
     // The runs of one table have the same lines in the same order.
-    let mut others = others.iter().filter(|run| run.files != first.files && is_by_line(run) && is_by_line(first));
+    let is_other = |run: &&LoadedRun| run.files != first.files && run.is_by_line() && first.is_by_line();
+    let mut others = others.iter().filter(is_other);
     let other = others.next()?;
     let places = first.samples.places_in(&other.samples);
     let pairs: Vec<(u32, u32)> = (0..).zip(places).filter_map(|(mine, theirs)| Some((mine, theirs?))).collect();

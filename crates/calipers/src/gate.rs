@@ -119,10 +119,20 @@ fn judge_run(
     if policy.weights.by_category.is_empty() && policy.weights.by_capability.is_empty() {
         caveats.extend(recorded_check::caveats(run, figures, &report.provenance.reducer, selection));
     }
+    caveats.extend(matched_by_line(run, options));
+    let (attempts, scored) = (run.samples.errored_attempts() as u64, run.samples.scored_errors() as u64);
+    caveats.extend((scored > 0).then_some(Caveat::Errored { attempts, scored }));
     let judges = judge_caveats(&[&run.samples], &selection.context()?).unwrap_or_default();
     caveats.extend(unless_said(judges, report.gates.iter().filter_map(|gate| gate.figure.as_ref())));
     report.caveats.splice(0..0, caveats);
     Ok(report)
+}
+
+/// What to know about a baseline whose scenarios have no names but their lines or places: another file may have others there.
+fn matched_by_line(run: &LoadedRun, options: &GateOptions<'_>) -> Option<Caveat> {
+    let (baseline, _) = options.baseline.as_ref().filter(|_| run.is_by_line())?;
+    let matched = run.samples.ids().filter(|id| baseline.scenarios.contains_key(&id.to_string())).count() as u64;
+    (matched > 0).then_some(Caveat::MatchedByLine { matched, differing: None })
 }
 
 /// The reducer in place of the policy's: the one that is asked for, or that of the log where the policy names none. A policy

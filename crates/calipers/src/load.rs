@@ -253,6 +253,11 @@ impl LoadedRun {
         if needs.is_everything() || run.repeats == 0 { Ok(run) } else { read(&needs.of_all_columns()) }
     }
 
+    /// True when samples are named by their lines or places, which are those of the same samples only in files of one order.
+    pub(crate) fn is_by_line(&self) -> bool {
+        self.columns.iter().any(|(name, path)| name == "id" && matches!(path.as_str(), "@line" | "@index"))
+    }
+
     /// Reads the runs in the files of a selection, each apart, by their names; and the files.
     pub fn load_split(selection: &Selection, needs: &Needs) -> Result<(Vec<Self>, Vec<LoadedFile>), RunError> {
         let files = load(selection, needs).collect::<Result<Vec<_>, _>>()?;

@@ -165,7 +165,12 @@ fn score_stream(
         if is_undecided || folded.partial.fold(&samples).is_err() {
             return false;
         }
-        folded.samples += samples.counts();
+        let counts = samples.counts();
+        // Without scores, other columns say how samples went, and not all of them are read.
+        if counts.unscored > 0 && samples.scorers().next().is_none() {
+            return false;
+        }
+        folded.samples += counts;
         folded.last = last;
         lock().insert(part, folded);
         true

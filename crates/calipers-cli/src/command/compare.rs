@@ -188,7 +188,10 @@ impl Compare {
         if let Some(column) = &self.by {
             let columns = Arc::make_mut(&mut selection.columns);
             let refuse = |error: ColumnsError| Failure::new(format!("`--by`: {error}")).hint(error.hint());
-            columns.set("run", column).and_then(|()| columns.check()).map_err(refuse)?;
+            // It may have been said twice: here and in `calipers.toml`.
+            if !columns.iter().any(|(name, known)| name == "run" && known == column.trim()) {
+                columns.set("run", column).and_then(|()| columns.check()).map_err(refuse)?;
+            }
         }
         let expressions = Expressions::load(&self.scripts, selection.labels.clone())?;
         let options = CompareOptions {

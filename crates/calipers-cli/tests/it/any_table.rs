@@ -438,3 +438,23 @@ fn a_column_that_is_named_takes_the_place_of_ours() {
     let report = scores(lines, "r.jsonl", &["id=task,score=ok"], &[("", 1.0, 1)]);
     assert_eq!(report["runs"][0]["attempts"]["total"], 2);
 }
+
+#[test]
+fn the_column_of_the_runs_may_be_said_twice() {
+    let rows: String = (0..12).map(|id| format!("q{id},small,{}\nq{id},large,1\n", id % 2)).collect();
+    let folder = Scratch::with("r.csv", format!("question,which,ok\n{rows}"));
+    folder.write("calipers.toml", "[columns]\nid = \"question\"\nscore = \"ok\"\nrun = \"which\"\n");
+    let by_file = ["compare", "r.csv", "--by", "which"];
+    let by_flag = ["compare", "r.csv", "--columns", "id=question,score=ok,run=which", "--by", "which"];
+    let here = folder.join("calipers.toml");
+    for (arguments, config) in [(&by_file[..], here.to_str().unwrap()), (&by_flag[..], "none")] {
+        let mut command = calipers().command();
+        command.current_dir(folder.join("")).env("CALIPERS_CONFIG", config).args(arguments);
+        let output = command.output().unwrap();
+        let said = text(&output.stdout) + &text(&output.stderr);
+        assert!(output.status.success() && said.contains("accuracy"), "{said}");
+    }
+    let other = ["compare", "r.csv", "--columns", "id=question,score=ok,run=which", "--by", "ok"];
+    let output = calipers().run_in(&folder, &other);
+    assert!(text(&output.stderr).contains("two columns are given for `run`: `which` and `ok`"));
+}

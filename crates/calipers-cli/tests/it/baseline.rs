@@ -731,3 +731,24 @@ fn an_existing_baseline_is_replaced_only_on_request_and_a_failing_run_is_named()
     folder.done(&format!("{record} --force"));
     assert_ne!(folder.read("base.json"), before);
 }
+
+#[test]
+fn scenarios_that_are_known_by_their_lines_are_a_caveat() {
+    let folder = Folder::new();
+    let table = |ids: &mut dyn Iterator<Item = u32>| {
+        let rows = ids.map(|id| format!("question {id},{}\n", u32::from(id % 3 > 0)));
+        format!("question,score\n{}", rows.collect::<String>())
+    };
+    folder.write("old.csv", table(&mut (0..12)));
+    folder.write("new.csv", table(&mut (0..12).rev()));
+    folder.write("policy.json", r#"{"thresholds": {"blocking": {"pass_rate": 50}}}"#);
+    for (id, is_by_line) in [("@line", true), ("@index", true), ("question", false), ("@line+question", false)] {
+        let columns = format!("--columns id={id},score=score");
+        folder.done(&format!("baseline record old.csv {columns} --policy policy.json -o baseline.json --force"));
+        let (said, _) = folder.done(&format!("gate new.csv {columns} --policy policy.json --baseline baseline.json"));
+        let said = program::flat(&said);
+        let caveat = "samples are matched by their lines, which holds only for files in the same order → name the samples by a \
+                      column that all files have";
+        assert_eq!(said.contains(caveat), is_by_line, "{id}: {said}");
+    }
+}

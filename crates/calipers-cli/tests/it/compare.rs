@@ -484,3 +484,32 @@ fn a_run_may_be_a_folder_and_several_scorers_are_each_compared() {
     assert_eq!(one["comparisons"][0]["metrics"][0]["metric"], "accuracy");
     assert_eq!(one["provenance"]["scorers"][0], "judge");
 }
+
+#[test]
+fn a_percentage_is_no_improvement_on_a_share() {
+    let folder = Folder::new();
+    let refused = |candidate: &str, baseline: &str| {
+        pair(&folder, candidate, baseline);
+        let output = folder.calipers(&["compare", "new.jsonl", "old.jsonl"]);
+        (output.status.code(), calipers_testing::text(&output.stderr))
+    };
+    let outcomes = || (0..20).map(|id| f64::from(u8::from(id % 3 > 0)));
+    let percent = scored(outcomes().map(|score| 100.0 * score));
+    let stars = scored((0..20).map(|id| 1.0 + f64::from(id % 5)));
+    let shares = scored((0..20).map(|id| 0.2 + 0.2 * f64::from(id % 4)));
+    for (candidate, baseline, what) in [
+        (&percent, &scored(outcomes()), "scores of `score` go up to 100 in `new.jsonl` and to 1 in `old.jsonl`"),
+        (&scored(outcomes()), &percent, "scores of `score` go up to 1 in `new.jsonl` and to 100 in `old.jsonl`"),
+        (&stars, &shares, "scores of `score` go up to 5 in `new.jsonl` and to 0.8 in `old.jsonl`"),
+        (&stars, &scored(outcomes()), "scores of `score` go up to 5 in `new.jsonl` and to 1 in `old.jsonl`"),
+    ] {
+        let (code, said) = refused(candidate, baseline);
+        assert_eq!(code, Some(2), "{said}");
+        assert!(said.contains(&format!("{what}: they are on two scales")), "{said}");
+    }
+    // One scale, of which a run had only the lowest points.
+    let low = scored((0..20).map(|id| f64::from(id % 2)));
+    let high = scored((0..20).map(|id| f64::from(id % 4)));
+    let (code, said) = refused(&low, &high);
+    assert_eq!(code, Some(0), "{said}");
+}

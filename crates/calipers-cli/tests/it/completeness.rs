@@ -425,3 +425,59 @@ fn a_policy_that_names_a_scorer_for_each_gate_needs_no_other_choice() {
         ends_with(&run(&folder, &["gate", "run.jsonl", "--policy", "policy.json"]), 0);
     }
 }
+
+#[test]
+fn what_says_how_a_sample_went_makes_it_scored() {
+    let folder = Scratch::new();
+    let counts = |file: &str, flags: &[&str]| {
+        let output = calipers().run_in(&folder, &[&["score", file, "--json"], flags].concat());
+        let said = ends_with(&output, 0);
+        let json: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"));
+        let samples = &json["runs"][0]["samples"];
+        ["total", "scored", "unscored", "errored"].map(|name| samples[name].as_u64().unwrap())
+    };
+    let lines = |record: &dyn Fn(u32) -> String| (1..=4).map(|id| record(id) + "\n").collect::<String>();
+    folder.write("passed.jsonl", lines(&|id| format!(r#"{{"id": {id}, "passed": {}, "latency_ms": 7}}"#, id > 1)));
+    folder.write("correct.csv", format!("id,correct\n{}", lines(&|id| format!("{id},{}", id % 2))));
+    folder.write(
+        "behaviors.jsonl",
+        lines(&|id| format!(r#"{{"id": {id}, "expected_behaviors": ["a"], "observed_behaviors": []}}"#)),
+    );
+    folder.write("answers.jsonl", lines(&|id| format!(r#"{{"id": {id}, "predicted": "A", "actual": "B"}}"#)));
+    for file in ["passed.jsonl", "correct.csv", "behaviors.jsonl", "answers.jsonl"] {
+        assert_eq!(counts(file, &[]), [4, 4, 0, 0], "{file}");
+    }
+    // Whatever is asked, in a table that is read at once or as a stream.
+    assert_eq!(counts("passed.jsonl", &["-m", r#"mean("latency_ms")"#]), [4, 4, 0, 0]);
+    ends_with(&calipers().run_in(&folder, &["convert", "passed.jsonl", "-o", "passed.parquet"]), 0);
+    for metric in ["pass_rate", r#"mean("latency_ms")"#] {
+        assert_eq!(counts("passed.parquet", &["-m", metric]), [4, 4, 0, 0], "{metric}");
+    }
+    // Nothing says how the third went, and the fourth did not run.
+    let partly = |id| match id {
+        3 => r#"{"id": 3, "latency_ms": 7}"#.to_owned(),
+        4 => r#"{"id": 4, "passed": true, "error": "reset"}"#.to_owned(),
+        _ => format!(r#"{{"id": {id}, "passed": true}}"#),
+    };
+    folder.write("partly.jsonl", lines(&partly));
+    assert_eq!(counts("partly.jsonl", &[]), [4, 2, 1, 1]);
+}
+
+#[test]
+fn a_score_beside_an_error_counts_and_is_named() {
+    let record = |id: u32| match id {
+        1 | 2 => format!(r#"{{"id": {id}, "score": 1, "error": "the judge timed out"}}"#),
+        3 => r#"{"id": 3, "error": "reset"}"#.to_owned(),
+        _ => format!(r#"{{"id": {id}, "score": 0}}"#),
+    };
+    let lines: String = (1..=6).map(|id| record(id) + "\n").collect();
+    let folder = Scratch::with("r.jsonl", lines);
+    let said =
+        flat(&ends_with(&calipers().run_in(&folder, &["score", "r.jsonl", "-m", "accuracy", "-m", "pass_rate"]), 0));
+    assert!(said.contains("r.jsonl native · 6 samples · 3 errored"), "{said}");
+    let caveat = "3 attempts ended in an error, and 2 of them have a score, which counts; pass rates count them as not passed \
+                  → leave out the score of an attempt that did not run, and the error of one that did";
+    assert!(said.contains(caveat), "{said}");
+    let rows: Vec<&str> = said.split("accuracy ").nth(1).into_iter().chain(said.split("pass_rate ").nth(1)).collect();
+    assert!(rows[0].starts_with("0.400 ") && rows[1].starts_with("0.000 "), "{said}");
+}

@@ -53,5 +53,6 @@ mod shown;
 mod strangers;
 mod subtotals;
 mod support_agent;
+mod totals;
 mod view;
 mod web_objects;

@@ -74,8 +74,9 @@ fn every_caveat() -> Vec<Caveat> {
         Caveat::NotLookedAt { scorer: "judge".into(), samples: 2 },
         Caveat::NoScores,
         Caveat::PartlyScored { scorer: Some("judge".into()), samples: 1, attempts: 1 },
-        Caveat::Errored { attempts: 1 },
-        Caveat::Errored { attempts: 2 },
+        Caveat::Errored { attempts: 1, scored: 0 },
+        Caveat::Errored { attempts: 2, scored: 0 },
+        Caveat::Errored { attempts: 2, scored: 2 },
         Caveat::Incomplete {
             run: None,
             samples: 27,

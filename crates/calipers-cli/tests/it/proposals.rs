@@ -624,3 +624,242 @@ fn apps_and_sessions_are_what_was_tried() {
         assert!(said_of.contains(&format!("`run={name}` tells them apart")), "{said_of}");
     }
 }
+
+#[test]
+fn lists_that_begin_with_a_number_are_named_by_it() {
+    // The number was taken for a score beside the outcome: 2.6 for ten samples with two attempts each.
+    let lists = records(|id, right| json!([id, right]));
+    let folder = Scratch::with("r.jsonl", lists);
+    let error = score(&folder, "r.jsonl", &[]).expect_err("nothing is known of it");
+    let flags = advice(&error);
+    let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+    assert_eq!(score(&folder, "r.jsonl", &flags), Ok(SEVEN.to_vec()), "{error}");
+    // Outcomes of attempts, of which the first may be any number.
+    folder.write("attempts.jsonl", records(|_, right| json!([right, 1 - right])));
+    let error = score(&folder, "attempts.jsonl", &[]).expect_err("nothing is known of it");
+    assert!(advice(&error)[1].contains("score=@value[]"), "{error}");
+}
+
+#[test]
+fn who_did_it_is_no_score() {
+    // The number of the annotator was proposed, and gave 1 for all.
+    let tasks = list(|id, right| {
+        let choice = json!({"type": "choices", "value": {"choices": [word(right, ["Incorrect", "Correct"])]}});
+        json!({"id": id, "data": {"text": "x"}, "annotations": [{"id": 100 + id, "completed_by": 1, "result": [choice]}]})
+    });
+    let folder = Scratch::with("r.json", tasks.to_string());
+    let error = score(&folder, "r.json", &[]).expect_err("nothing is known of it");
+    assert!(!error.contains("=annotations[].completed_by"), "{error}");
+    let flags = ["--columns", "id=id,score=annotations[0].result[0].value.choices[0]"];
+    assert_eq!(score(&folder, "r.json", &flags), Ok(SEVEN.to_vec()));
+}
+
+#[test]
+fn tasks_below_models_are_all_proposed() {
+    // Of two tasks the first was proposed alone: 0.7 and 0.3 for ten samples each.
+    let task = |model: &str, task: &str| {
+        let is_right = |right: u8| if model == "a" { right } else { 1 - right };
+        let score = |right: u8| if task == "law" { is_right(right) } else { 1 };
+        map(|id, right| (format!("q{id}"), json!(score(right))))
+    };
+    let model = |name: &str| json!({"law": task(name, "law"), "art": task(name, "art")});
+    let folder = Scratch::with("r.json", json!({"a": model("a"), "b": model("b")}).to_string());
+    let error = score(&folder, "r.json", &[]).expect_err("nothing is known of it");
+    let flags = advice(&error);
+    let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+    assert_eq!(score(&folder, "r.json", &flags), Ok(vec![(0.85, 20), (0.65, 20)]), "{error}");
+}
+
+#[test]
+fn json_in_texts_is_proposed_and_read() {
+    let inner = |right: u8| json!({"score": right, "why": "x"}).to_string();
+    for (file, content) in [
+        ("field.jsonl", records(|id, right| json!({"id": id, "result": inner(right)}))),
+        (
+            "all.jsonl",
+            records(|id, right| json!({"key": "k", "payload": json!({"id": id, "score": right}).to_string()})),
+        ),
+        ("list.json", list(|id, right| json!({"id": id, "result": inner(right)})).to_string()),
+    ] {
+        let folder = Scratch::with(file, content);
+        let error = score(&folder, file, &[]).expect_err(file);
+        let flags = advice(&error);
+        let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+        assert_eq!(score(&folder, file, &flags), Ok(SEVEN.to_vec()), "{file}: {error}");
+    }
+    // A score that is such a text names what is in it.
+    let folder = Scratch::with("score.jsonl", records(|id, right| json!({"id": id, "score": inner(right)})));
+    let error = score(&folder, "score.jsonl", &[]).expect_err("a text");
+    assert!(error.contains("as in `--columns score=score.score`"), "{error}");
+    assert_eq!(score(&folder, "score.jsonl", &["--columns", "score=score.score"]), Ok(SEVEN.to_vec()));
+    // A whole document in quotes is taken out of them.
+    let quoted = json!(list(|id, right| json!({"id": id, "score": right})).to_string());
+    folder.write("quoted.json", quoted.to_string());
+    let error = score(&folder, "quoted.json", &[]).expect_err("in quotes");
+    assert!(error.contains("JSON in quotes") && error.contains("`jq fromjson quoted.json > results.json`"), "{error}");
+}
+
+#[cfg(unix)]
+#[test]
+fn outputs_of_test_runners_are_named_with_what_makes_a_table_of_them() {
+    let typed = |folder: &Scratch, error: &str, start: &str| {
+        let from = error.find(&format!("`{start}")).unwrap_or_else(|| panic!("no `{start}` in: {error}")) + 1;
+        let command = error[from..].split('`').next().unwrap_or_default();
+        let status = std::process::Command::new("sh").args(["-c", command]).current_dir(folder.join("")).status();
+        assert!(status.is_ok_and(|status| status.success()), "{command}");
+    };
+    let tests: String = RIGHT
+        .iter()
+        .enumerate()
+        .map(|(id, right)| format!("{} {} - case {id}\n", word(*right, ["not ok", "ok"]), id + 1))
+        .collect();
+    for content in [format!("TAP version 13\n1..10\n{tests}"), format!("1..10\n{tests}"), format!("{tests}1..10\n")] {
+        let folder = Scratch::with("r.tap", content);
+        let error = score(&folder, "r.tap", &[]).expect_err("no table");
+        assert!(error.contains("the file is TAP, the output of a test runner, which is not read"), "{error}");
+        typed(&folder, &error, "awk ");
+        assert_eq!(score(&folder, "results.csv", &[]), Ok(SEVEN.to_vec()));
+    }
+    // What was skipped has no outcome.
+    let folder = Scratch::with("r.tap", format!("{tests}ok 11 # SKIP no key\nnot ok 12 # TODO later\n"));
+    let error = score(&folder, "r.tap", &[]).expect_err("no table");
+    typed(&folder, &error, "awk ");
+    assert_eq!(score(&folder, "results.csv", &[]), Ok(SEVEN.to_vec()));
+    let case =
+        |id: usize, right: u8| format!("<test-case id=\"t{id}\" result=\"{}\"/>", word(right, ["Failed", "Passed"]));
+    let cases: String = RIGHT.iter().enumerate().map(|(id, right)| case(id, *right)).collect();
+    for content in [
+        format!("<?xml version=\"1.0\"?>\n<test-run id=\"2\"><test-suite>{cases}</test-suite></test-run>"),
+        format!("<run>{cases}</run>"),
+    ] {
+        let folder = Scratch::with("r.xml", content);
+        let error = score(&folder, "r.xml", &[]).expect_err("no table");
+        assert!(error.contains("the file is XML of another kind than JUnit, which is not read"), "{error}");
+        typed(&folder, &error, "python3 ");
+        assert_eq!(score(&folder, "results.jsonl", &["--columns", "id=id,score=result"]), Ok(SEVEN.to_vec()));
+    }
+}
+
+#[test]
+fn each_of_many_files_in_a_folder_is_a_sample() {
+    // The folders were proposed as samples: 0.5 for two of them, with ten attempts each.
+    let folder = Scratch::new();
+    for (id, right) in RIGHT.iter().enumerate() {
+        folder.write(&format!("results/a/t{id}.json"), json!({"task": format!("t{id}"), "score": right}).to_string());
+        folder
+            .write(&format!("results/b/t{id}.json"), json!({"task": format!("t{id}"), "score": 1 - right}).to_string());
+    }
+    let error = score(&folder, "results", &[]).expect_err("nothing is known of it");
+    let error = &error[..error.find("\nerror").unwrap_or(error.len())];
+    let flags = advice(error);
+    let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+    assert_eq!(score(&folder, "results", &flags), Ok(vec![(0.7, 10), (0.3, 10)]), "{error}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_table_that_is_turned_around_names_its_samples() {
+    let cells = |row: &dyn Fn(u8) -> u8| RIGHT.map(|right| row(right).to_string()).join(",");
+    let names: Vec<String> = (0..RIGHT.len()).map(|id| format!("q{id}")).collect();
+    let table = format!("model,{}\na,{}\nb,{}\n", names.join(","), cells(&|right| right), cells(&|right| 1 - right));
+    let folder = Scratch::with("r.csv", table);
+    let error = score(&folder, "r.csv", &[]).expect_err("rows are about models");
+    let command = error[error.find("`python3 ").expect("a command") + 1..].split('`').next().unwrap();
+    let status = std::process::Command::new("sh").args(["-c", command]).current_dir(folder.join("")).status();
+    assert!(status.is_ok_and(|status| status.success()), "{command}");
+    let error = score(&folder, "turned.csv", &[]).expect_err("nothing is known of it");
+    let flags = advice(&error);
+    let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+    assert_eq!(score(&folder, "turned.csv", &flags), Ok(vec![(0.7, 10), (0.3, 10)]), "{error}");
+}
+
+#[test]
+fn words_of_other_languages_and_of_databases_are_understood() {
+    for words in [["нет", "да"], ["错", "对"], ["ko", "ok"], ["off", "on"], ["Wrong Answer", "Accepted"]] {
+        let folder = Scratch::with("r.csv", rows("id,score", |id, right| format!("q{id},{}", word(right, words))));
+        let error = score(&folder, "r.csv", &[]).expect_err("labels");
+        let labels = words.map(|word| format!("{word}={}", u8::from(word == words[1])));
+        assert!(labels.iter().all(|label| error.contains(&format!("--label '{label}'"))), "{error}");
+        assert_eq!(score(&folder, "r.csv", &["--label", &labels[0], "--label", &labels[1]]), Ok(SEVEN.to_vec()));
+    }
+    let folder = Scratch::with("r.tsv", rows("id\tscore", |id, right| format!("q{id}\t{right}")) + "q10\t\\N\n");
+    assert_eq!(score(&folder, "r.tsv", &[]), Ok(SEVEN.to_vec()));
+}
+
+#[test]
+fn what_a_search_or_a_server_says_of_a_record_is_no_score() {
+    // Both were proposed: 1 for all records, and 200.
+    let hit = |id: usize, right: u8| json!({"_id": format!("e{id}"), "_score": 1.0, "_source": {"qid": id, "correct": right == 1}});
+    let folder = Scratch::with("r.json", json!({"hits": {"total": 10, "hits": list(hit)}}).to_string());
+    let error = score(&folder, "r.json", &[]).expect_err("nothing is known of it");
+    let flags = advice(&error);
+    let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+    assert_eq!(score(&folder, "r.json", &flags), Ok(SEVEN.to_vec()), "{error}");
+    let batch = records(
+        |id, _| json!({"id": id, "response": {"status_code": 200, "body": {"choices": [{"index": 0, "text": "x"}]}}}),
+    );
+    folder.write("batch.jsonl", batch);
+    let error = score(&folder, "batch.jsonl", &[]).expect_err("nothing is known of it");
+    assert!(error.contains("none of them looks like the score of a sample"), "{error}");
+}
+
+#[test]
+fn parts_of_a_dataset_are_runs() {
+    let part = |name: &str, is_test: bool| {
+        list(|id, right| json!({"id": format!("{name}{id}"), "score": if is_test { right } else { 1 }}))
+    };
+    let folder = Scratch::with("r.json", json!({"train": part("a", false), "test": part("q", true)}).to_string());
+    let error = score(&folder, "r.json", &[]).expect_err("nothing is known of it");
+    let flags = advice(&error);
+    let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+    assert_eq!(score(&folder, "r.json", &flags), Ok(vec![(1.0, 10), (0.7, 10)]), "{error}");
+}
+
+#[test]
+fn what_failed_beside_the_records_is_noted() {
+    let samples = list(|id, right| json!({"id": id, "score": right}));
+    let folder = Scratch::with("r.json", json!({"results": samples, "failed": ["x1", "x2"], "errors": []}).to_string());
+    let output = calipers().run_in(&folder, &["score", "r.json", "--columns", "records=results"]);
+    let said = text(&output.stdout);
+    assert!(said.contains("note: `failed` beside the records has 2 entries, and was not read"), "{said}");
+    assert!(!said.contains("`errors`"), "{said}");
+}
+
+#[test]
+fn attempts_with_ids_of_their_own_are_no_samples() {
+    let rows = |header: &str, row: &dyn Fn(usize, usize, usize) -> String| {
+        let attempts = (0..3).flat_map(|trial| (0..10).map(move |question| (question, trial)));
+        let lines = attempts.enumerate().map(|(id, (question, trial))| row(id, question, trial) + "\n");
+        format!("{header}\n{}", lines.collect::<String>())
+    };
+    let table = |attempt: &str| {
+        rows(&format!("id,question_id,{attempt},score"), &|id, question, trial| format!("{id},q{question},{trial},1"))
+    };
+    let folder = Scratch::with("policy.json", r#"{"thresholds": {"blocking": {"accuracy": 85}}, "confidence": "95%"}"#);
+    let gate = |file: &str, flags: &[&str]| {
+        calipers().run_in(&folder, &[&["gate", file, "--policy", "policy.json"], flags].concat())
+    };
+    for attempt in ["trial", "epoch", "seed", "attempt_no"] {
+        folder.write("r.csv", table(attempt));
+        let error = score(&folder, "r.csv", &[]).expect_err(attempt);
+        let what = format!("each record has an id of its own, and is an attempt, as `question_id` and `{attempt}` say");
+        assert!(error.contains(&what), "{error}");
+        assert_eq!(advice(&error), ["--columns", "id=question_id"]);
+        assert_eq!(gate("r.csv", &[]).status.code(), Some(2));
+        assert_eq!(score(&folder, "r.csv", &["--columns", "id=question_id"]), Ok(vec![(1.0, 10)]), "{attempt}");
+        // Thirty passes would be enough, ten are not.
+        assert_eq!(gate("r.csv", &["--columns", "id=question_id"]).status.code(), Some(3));
+        assert_eq!(score(&folder, "r.csv", &["--columns", "id=id"]), Ok(vec![(1.0, 30)]), "{attempt}");
+    }
+    // In other kinds of tables, however they are read.
+    let lines = rows("", &|id, question, trial| {
+        json!({"id": format!("r{id}"), "task_id": question, "trial": trial, "score": 1.0}).to_string()
+    });
+    folder.write("r.jsonl", lines.trim_start());
+    assert_eq!(advice(&score(&folder, "r.jsonl", &[]).expect_err("attempts")), ["--columns", "id=task_id"]);
+    // Several questions of one task, each tried once, or of several models, are samples.
+    folder.write("tasks.csv", rows("id,task_id,trial,score", &|id, _, _| format!("{id},t{},1,1", id % 5)));
+    assert_eq!(score(&folder, "tasks.csv", &[]), Ok(vec![(1.0, 30)]));
+    folder.write("seeds.csv", rows("id,question_id,seed,score", &|id, _, _| format!("{id},q{id},{},1", id % 3)));
+    assert_eq!(score(&folder, "seeds.csv", &[]), Ok(vec![(1.0, 30)]));
+}

@@ -416,6 +416,19 @@ impl Samples {
         self.errors.keys().map(attempt).collect::<std::collections::BTreeSet<_>>().len()
     }
 
+    /// The number of attempts that ended in an error and have a score all the same.
+    #[must_use]
+    pub fn scored_errors(&self) -> usize {
+        let mut attempts = std::collections::BTreeSet::new();
+        for scores in self.scores.values().filter(|_| !self.errors.is_empty()) {
+            let rows = scores.attempt.iter().enumerate();
+            let scored = rows
+                .filter(|(row, attempt)| self.errors.contains_key(*attempt) && !scores.values.is_root_missing(*row));
+            attempts.extend(scored.map(|(row, _)| (scores.sample[row], scores.epoch[row])));
+        }
+        attempts.len()
+    }
+
     /// True when some attempt may lack a score or a field that other attempts have. No attempt is looked at by itself.
     pub(crate) fn has_gaps(&self) -> bool {
         let attempts = self.attempt_sample.len();

@@ -330,6 +330,7 @@ impl Plan {
             stand_ins: self.stand_ins().iter().map(Metric::start).collect(),
             attempts: 0,
             errored: 0,
+            scored_errors: 0,
             ran: 0,
             looked_at: IndexMap::new(),
             partly_scored: IndexMap::new(),
@@ -369,6 +370,7 @@ impl Plan {
             *state = state.metric().load(from)?;
         }
         (partial.attempts, partial.errored) = from.take()?;
+        partial.scored_errors = from.take()?;
         (partial.ran, partial.run_attempts) = from.take()?;
         partial.looked_at = from.list(StateReader::take)?.into_iter().collect();
         let partly = from.list(|from| Ok((from.take()?, PartlyScored::load(from)?)))?;
@@ -379,7 +381,7 @@ impl Plan {
         if !self.context.limits.is_empty() {
             partial.watch = LimitWatch::load(from)?;
         }
-        let is_counted = partial.errored <= partial.attempts;
+        let is_counted = partial.errored <= partial.attempts && partial.scored_errors <= partial.errored;
         if is_counted { Ok(partial) } else { Err(damaged("counts contradict one another")) }
     }
 
@@ -529,6 +531,8 @@ pub struct Partial<'a> {
     stand_ins: Vec<State>,
     attempts: u64,
     errored: u64,
+    /// Those of them that have a score.
+    scored_errors: u64,
     /// Samples that ran, and those of them that each scorer has a score or a reason for.
     ran: u64,
     looked_at: IndexMap<Arc<str>, u64>,
@@ -580,6 +584,7 @@ impl Partial<'_> {
         self.ran += counts.total - counts.errored;
         self.attempts += samples.attempts() as u64;
         self.errored += samples.errored_attempts() as u64;
+        self.scored_errors += samples.scored_errors() as u64;
         self.fields.extend(samples.columns().cloned());
         // Once there is a score, nothing stands in for scores any more.
         let stand_ins = if self.looked_at.is_empty() { &mut self.stand_ins[..] } else { &mut [] };
@@ -647,6 +652,7 @@ impl Partial<'_> {
         self.absent.iter().flatten().try_for_each(|view| view.save(out))?;
         self.run.iter().chain(&self.stand_ins).try_for_each(|state| state.save(out))?;
         out.put(&(self.attempts, self.errored));
+        out.put(&self.scored_errors);
         out.put(&(self.ran, self.run_attempts));
         out.length(self.looked_at.len());
         for (scorer, samples) in &self.looked_at {
@@ -716,6 +722,7 @@ impl Partial<'_> {
         self.partly_given = self.partly_given.plus(other.partly_given);
         self.attempts += other.attempts;
         self.errored += other.errored;
+        self.scored_errors += other.scored_errors;
         self.fields.extend(other.fields);
         self.run_attempts += other.run_attempts;
         self.keys.extend(other.keys);
@@ -767,7 +774,7 @@ impl Partial<'_> {
             results.caveats.push(Caveat::SamplesAlone { key, samples: self.alone });
         }
         if self.errored > 0 {
-            results.caveats.push(Caveat::Errored { attempts: self.errored });
+            results.caveats.push(Caveat::Errored { attempts: self.errored, scored: self.scored_errors });
         }
         for (scorer, &samples) in self.looked_at.iter().filter(|(_, samples)| **samples < self.ran) {
             let samples = self.ran - samples;

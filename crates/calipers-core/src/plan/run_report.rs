@@ -1,6 +1,8 @@
 //! Results and where they come from. Renderers show a report and compute nothing.
 
-use crate::{Caveat, Error, Results, Samples, StateReader, StateWriter, Stored};
+use crate::{
+    Caveat, Context, Error, PassRule, Results, Samples, ScenarioOutcome, Scenarios, StateReader, StateWriter, Stored,
+};
 use calipers_stats::Interval;
 
 /// The results of several runs, side by side.
@@ -47,7 +49,8 @@ pub struct RunReport {
 pub struct SampleCounts {
     /// All samples.
     pub total: u64,
-    /// Those with a score in at least one attempt.
+    /// Those with a score in at least one attempt. In a run without scorers, what says whether an attempt was right or passed stands in
+    /// for a score, as it does for metrics.
     pub scored: u64,
     /// Those that ran and have no score.
     pub unscored: u64,
@@ -89,6 +92,12 @@ impl Samples {
     /// samples.push(3).error("connection reset");
     /// samples.push(4);
     /// assert_eq!(samples.counts(), SampleCounts { total: 4, scored: 2, unscored: 1, errored: 1 });
+    ///
+    /// let mut tests = Samples::new();
+    /// tests.push(1).field("passed", false); // says how it went, as a score does
+    /// tests.push(2).field("passed", true).error("connection reset");
+    /// tests.push(3).field("latency_ms", 7);
+    /// assert_eq!(tests.counts(), SampleCounts { total: 3, scored: 1, unscored: 1, errored: 1 });
     /// ```
     #[must_use]
     pub fn counts(&self) -> SampleCounts {
@@ -102,6 +111,9 @@ impl Samples {
                 scored[sample as usize] |= !points.values().is_root_missing(row);
             }
         }
+        if self.scorers().next().is_none() {
+            self.mark_by_outcome(&mut scored);
+        }
         let mut errored = vec![false; self.len()];
         if self.errored_attempts() > 0 {
             let attempts = self.attempt_points();
@@ -113,6 +125,26 @@ impl Samples {
             scored.iter().zip(&errored).filter(|&(&s, &e)| s == is && (s || e == failed)).count() as u64
         };
         SampleCounts { total, scored: count(true, false), unscored: count(false, false), errored: count(false, true) }
+    }
+
+    /// Marks the samples of which an attempt that ran says whether it was right, or whether it passed.
+    fn mark_by_outcome(&self, is_scored: &mut [bool]) {
+        let attempts = self.attempt_points();
+        for name in ["correct", "passed"].into_iter().filter(|name| self.fields().any(|field| **field == **name)) {
+            let values = attempts.field_values(name);
+            for (row, &sample) in attempts.sample_codes().iter().enumerate() {
+                is_scored[sample as usize] |= !values.is_missing(row) && !attempts.is_errored(row);
+            }
+        }
+        if is_scored.contains(&false)
+            && let Ok(scenarios) = Scenarios::of(&attempts, &PassRule::default(), &Context::default())
+        {
+            let has_verdict =
+                |outcome: &ScenarioOutcome| !matches!(outcome, ScenarioOutcome::Errored | ScenarioOutcome::Unscored);
+            for (outcome, &sample) in scenarios.outcomes().iter().zip(attempts.sample_codes()) {
+                is_scored[sample as usize] |= has_verdict(outcome);
+            }
+        }
     }
 }
 

@@ -49,7 +49,8 @@ impl Judge<'_> {
         let has_verdicts = coverage.counts.passed + coverage.counts.failed > 0;
         let has_figure =
             |gate: &PendingGate| gate.result.figure.as_ref().is_some_and(|figure| figure.value.is_ok() && figure.n > 0);
-        let is_measured = has_verdicts || self.samples.counts().scored > 0 || gates.iter().any(has_figure);
+        let has_scores = || self.samples.scorers().next().is_some() && self.samples.counts().scored > 0;
+        let is_measured = has_verdicts || has_scores() || gates.iter().any(has_figure);
         let reason = if coverage.counts.total == 0 {
             CoverageReason::EmptyRun
         } else if !is_measured {

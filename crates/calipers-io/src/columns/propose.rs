@@ -46,6 +46,8 @@ struct RecordSet<'v> {
     is_by_outcome: bool,
     /// What would name the run.
     run: Option<String>,
+    /// What would name the sample, where keys above the records tell.
+    id: Option<String>,
     size: usize,
     /// How many lists the records are in, each of a run.
     lists: usize,
@@ -93,6 +95,7 @@ fn rows_set(rows: &[Value]) -> RecordSet<'_> {
         records: rows.iter().collect(),
         has_keys: false,
         is_by_outcome: false,
+        id: None,
         run: None,
         size: rows.len(),
         lists: 1,
@@ -112,7 +115,7 @@ fn proposals_of(set: &RecordSet<'_>, said: &Columns) -> Vec<Vec<(String, String)
         match id_of_records(&leaves, set) {
             Some(IdGuess::Path(id)) => common.push(("id".to_owned(), id)),
             Some(IdGuess::Runs) => return Vec::new(),
-            None if set.has_keys => {}
+            None if set.has_keys => common.extend(set.id.clone().map(|id| ("id".to_owned(), id))),
             None if set.size == 1
                 && leaves.iter().any(|(path, leaf)| !leaf.has_list && is_of_figure(last_name(path))) =>
             {
@@ -432,6 +435,7 @@ fn record_sets(documents: &[Value]) -> Vec<RecordSet<'_>> {
             records,
             has_keys: false,
             is_by_outcome: false,
+            id: None,
             run: None,
             size: documents.len(),
             lists: 1,
@@ -458,6 +462,7 @@ fn record_sets(documents: &[Value]) -> Vec<RecordSet<'_>> {
                 records: records().take(RECORDS_MAX).collect(),
                 has_keys: false,
                 is_by_outcome: false,
+                id: None,
                 lists: if run.is_some() { rows.len() } else { 1 },
                 run,
                 size: records().count(),
@@ -470,6 +475,7 @@ fn record_sets(documents: &[Value]) -> Vec<RecordSet<'_>> {
             records,
             has_keys: false,
             is_by_outcome: false,
+            id: None,
             run: None,
             size: rows.len(),
             lists: 1,
@@ -482,6 +488,7 @@ fn record_sets(documents: &[Value]) -> Vec<RecordSet<'_>> {
             records: vec![document],
             has_keys: false,
             is_by_outcome: false,
+            id: None,
             run: None,
             size: 1,
             lists: 1,
@@ -507,11 +514,20 @@ fn search<'v>(value: &'v Value, path: &str, run: Option<&str>, depth: usize, set
         let path = Some(if path.is_empty() { "*[]".to_owned() } else { format!("{path}.*[]") });
         let records = inner().take(RECORDS_MAX).collect();
         let size = inner().count();
-        sets.push(RecordSet { path, records, has_keys: false, is_by_outcome: true, run: None, size, lists: 1 });
+        sets.push(RecordSet {
+            path,
+            records,
+            has_keys: false,
+            is_by_outcome: true,
+            id: None,
+            run: None,
+            size,
+            lists: 1,
+        });
     }
     let mut add = |path: String, records: Vec<&'v Value>, has_keys: bool, of: (Option<String>, usize), size: usize| {
         let (run, lists) = of;
-        sets.push(RecordSet { path: Some(path), records, has_keys, is_by_outcome: false, run, size, lists });
+        sets.push(RecordSet { path: Some(path), records, has_keys, is_by_outcome: false, id: None, run, size, lists });
     };
     match value {
         Value::List(items) if items.iter().all(is_map) && !items.is_empty() && !path.is_empty() => {
@@ -550,8 +566,38 @@ fn search<'v>(value: &'v Value, path: &str, run: Option<&str>, depth: usize, set
                     add(root(), first(), true, (None, 1), entries.len());
                 }
             }
-            // Maps of records below the same key of several maps: none of the outer ones is left out.
-            for key in keys_of_records(entries) {
+            // Maps of records below several keys of several maps, as in `{"model": {"task": {"q1": 1}}}`: none of either is left out.
+            let keys = keys_of_records(entries);
+            if keys.len() > 1 && values().all(|map| entries_of(map).len() == keys.len()) {
+                let inner =
+                    || values().flat_map(entries_of).flat_map(|(_, map)| entries_of(map)).map(|(_, value)| value);
+                let star = if path.is_empty() { "*.*.*".to_owned() } else { format!("{path}.*.*.*") };
+                sets.push(RecordSet {
+                    path: Some(star),
+                    records: inner().take(RECORDS_MAX).collect(),
+                    has_keys: true,
+                    is_by_outcome: false,
+                    run: Some("^^@key".to_owned()),
+                    id: Some("^@key+@key".to_owned()),
+                    size: inner().count(),
+                    lists: 1,
+                });
+            }
+            let mut add =
+                |path: String, records: Vec<&'v Value>, has_keys: bool, of: (Option<String>, usize), size: usize| {
+                    let (run, lists) = of;
+                    sets.push(RecordSet {
+                        path: Some(path),
+                        records,
+                        has_keys,
+                        is_by_outcome: false,
+                        run,
+                        id: None,
+                        size,
+                        lists,
+                    });
+                };
+            for key in keys {
                 let maps: Vec<_> =
                     entries.iter().filter_map(|(outer, map)| Some((outer.clone(), map.get(key)?.clone()))).collect();
                 let inner = || values().filter_map(|map| map.get(key)).flat_map(entries_of).map(|(_, value)| value);
@@ -580,7 +626,10 @@ fn search<'v>(value: &'v Value, path: &str, run: Option<&str>, depth: usize, set
                 let inner = || values().flat_map(items_of);
                 let star = if path.is_empty() { "*[]".to_owned() } else { format!("{path}.*[]") };
                 // The same names below several keys are the same samples: the keys are runs.
-                let run = name_the_same(&values().collect::<Vec<_>>()).then(|| "@key".to_owned());
+                // Neither are the parts of a dataset one run.
+                let are_splits = entries.iter().all(|(key, _)| SPLITS.contains(&plain(key).as_str()));
+                let is_same = are_splits || name_the_same(&values().collect::<Vec<_>>());
+                let run = is_same.then(|| "@key".to_owned());
                 let lists = if run.is_some() { entries.len() } else { 1 };
                 add(star, inner().take(RECORDS_MAX).collect(), true, (run, lists), inner().count());
             }
@@ -622,6 +671,9 @@ fn search<'v>(value: &'v Value, path: &str, run: Option<&str>, depth: usize, set
         _ => {}
     }
 }
+
+/// What the parts of a dataset are called.
+const SPLITS: [&str; 8] = ["train", "training", "dev", "val", "valid", "validation", "test", "testing"];
 
 /// True for a key that is an outcome: `passed`, `resolved_ids`.
 fn names_outcome(key: &str) -> bool {
@@ -733,6 +785,7 @@ fn search_items<'v>(items: &'v [Value], path: &str, depth: usize, sets: &mut Vec
                     records: records().take(RECORDS_MAX).collect(),
                     has_keys: false,
                     is_by_outcome: false,
+                    id: None,
                     run: run.map(|path| format!("^{path}")),
                     size: records().count(),
                     lists: items.len(),
@@ -885,7 +938,10 @@ fn leaves<'v>(records: &[&'v Value]) -> IndexMap<String, RecordLeaf<'v>> {
     };
     // Rows that are lists: each place is a column if they do not all hold the same kind of value.
     let has_names = records.first().is_some_and(|record| matches!(items_of(record).first(), Some(Value::Text(_))));
-    let are_rows = width > 1 && records.len() > 1 && has_names && records.iter().all(|record| is_row(&record));
+    let are_rows = width > 1
+        && records.len() > 1
+        && (has_names || are_numbered(records))
+        && records.iter().all(|record| is_row(&record));
     for (place, record) in records.iter().enumerate() {
         if are_rows {
             for (cell, value) in items_of(record).iter().enumerate() {
@@ -901,6 +957,19 @@ fn leaves<'v>(records: &[&'v Value]) -> IndexMap<String, RecordLeaf<'v>> {
         }
     }
     leaves
+}
+
+/// True for lists that begin with another whole number each, and hold outcomes behind it: the number names the sample.
+fn are_numbered(records: &[&Value]) -> bool {
+    const RECORDS_MIN: usize = 3;
+    let numbers: HashSet<String> = records
+        .iter()
+        .filter_map(|record| items_of(record).first())
+        .filter(|value| matches!(value, Value::Int(_)))
+        .map(ToString::to_string)
+        .collect();
+    let has_outcomes = |record: &&Value| items_of(record).iter().skip(1).all(is_share);
+    records.len() >= RECORDS_MIN && numbers.len() == records.len() && records.iter().all(has_outcomes)
 }
 
 fn add_leaves<'v>(
@@ -940,6 +1009,20 @@ fn add_leaves<'v>(
             }
             (leaf.depth, leaf.has_list) = (depth, has_list);
         }
+    }
+}
+
+/// Texts in documents that hold maps, taken apart for the survey: paths lead into them.
+pub(crate) fn unfold_texts(value: Value) -> Value {
+    match value {
+        Value::Text(text) if text.starts_with('{') && text.trim_end().ends_with('}') => {
+            crate::formats::parse_embedded(&text).unwrap_or(Value::Text(text))
+        }
+        Value::List(items) => Value::List(items.iter().cloned().map(unfold_texts).collect()),
+        Value::Map(entries) => {
+            Value::Map(entries.iter().map(|(key, value)| (key.clone(), unfold_texts(value.clone()))).collect())
+        }
+        other => other,
     }
 }
 
@@ -1294,6 +1377,17 @@ fn scores(leaves: &IndexMap<String, RecordLeaf<'_>>, id: Option<&str>) -> Vec<Sc
             // A moment is no measure of how well it went, and a word that names a model is none either.
             () if by_name == 2 && words_of(name).iter().any(|word| MOMENTS.contains(&word.as_str())) => continue,
             () if by_name == 2 && words_of(name).iter().any(|word| word == "model") && has_text => continue,
+            // How well a search engine's record fits the search, and how a server answered.
+            () if name == "_score" && leaves.keys().any(|path| path.starts_with("_source.")) => continue,
+            () if plain_name == "statuscode" || plain_name == "httpstatus" => continue,
+            () if leaf.has_list && matches!(plain_name.as_str(), "index" | "idx" | "position" | "order") => continue,
+            // Who did it, and the number of something, are no measures.
+            () if by_name == 2
+                && words_of(name).len() > 1
+                && words_of(name).last().is_some_and(|word| word == "by" || word == "id") =>
+            {
+                continue;
+            }
             // A word that names who judged is no judgement.
             () if is_rater(name) && some().any(|value| matches!(value, Value::Text(_)) && !is_share(value)) => continue,
             () if is_count_of_total(leaf, leaves) => continue,

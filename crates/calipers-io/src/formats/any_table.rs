@@ -213,6 +213,28 @@ impl StreamableTable {
     }
 }
 
+/// The error for records with ids of their own that are attempts at samples, as two other columns say.
+fn attempts_as_samples(source: &Source, sample: &str, attempt: &str) -> ReadError {
+    let what = format!(
+        "each record has an id of its own, and is an attempt, as `{}` and `{}` say",
+        printable(sample),
+        printable(attempt)
+    );
+    let mut columns = source.columns().clone();
+    let error = source.error(what);
+    match columns.set("id", &quote(sample)) {
+        Ok(()) => {
+            let hint = "if each is a sample all the same, `id=id` says so; otherwise name the samples";
+            error.hint(hint).with_proposal(columns.written())
+        }
+        Err(_) => error.hint("say what names the samples"),
+    }
+}
+
+fn entries_of(count: usize) -> String {
+    if count == 1 { "1 entry".to_owned() } else { format!("{count} entries") }
+}
+
 /// The format of a table, if this content is one.
 pub(super) fn table_format(shape: &Shape) -> Option<&'static dyn Format> {
     let first = shape.head.strip_prefix(&native::BOM).unwrap_or(&shape.head).trim_ascii_start().first();
@@ -453,6 +475,10 @@ impl TableSurvey {
             return Ok(None);
         }
         let columns = self.complete(source, wanted)?;
+        // Whether records are attempts shows in all of them.
+        if self.attempt_columns(source, &columns).is_some() {
+            return Ok(None);
+        }
         let factors = self.factors(source, &columns);
         let runs = runs.iter().map(|run| RunCheck::of_run(run, wanted, &self.records));
         let metrics = metrics.iter().map(|name| RunCheck::of_metric(name, wanted, &self.records));
@@ -812,6 +838,14 @@ impl TableSurvey {
             let finder = RecordFinder { places: &places, as_samples: rows.columns_with_line() };
             summary_record::check(source, run, &finder)?;
         }
+        if let Some((sample, attempt)) = self.attempt_columns(source, &columns)
+            && rows.are_attempts(&sample, &attempt)
+        {
+            return Err(attempts_as_samples(source, &sample, &attempt));
+        }
+        if let Some(run) = runs.first_mut() {
+            run.notes.extend(self.notes_on_rest(&columns));
+        }
         if rows.are_unnamed()
             && let Some(notes) = rows.check_unnamed(&mut runs)?
             && let Some(run) = runs.first_mut()
@@ -819,6 +853,66 @@ impl TableSurvey {
             run.notes.extend(notes);
         }
         Ok(runs)
+    }
+
+    /// The column that names samples and the one that numbers their attempts, where each of the first records has an id of its own.
+    fn attempt_columns(&self, source: &Source, columns: &Columns) -> Option<(Arc<str>, Arc<str>)> {
+        let own = ["id", "sample_id"].into_iter().find(|name| self.has(name))?;
+        let values = |name: &str| self.records.iter().filter_map(|record| record.get(name)).collect::<Vec<_>>();
+        let ids: HashSet<String> = values(own).into_iter().map(ToString::to_string).collect();
+        if source.columns().names(|role| *role == ColumnRole::Id) || ids.len() < self.records.len() {
+            return None;
+        }
+        let is_free =
+            |name: &&Arc<str>| ***name != *own && !source.columns().pairs().iter().any(|pair| pair.uses(name));
+        let known = known_names::find(&self.columns, &known_names::IDS);
+        let other = self.columns.iter().find(|name| own == "id" && ***name == *"sample_id");
+        let sample = other.into_iter().chain(known).find(is_free)?;
+        let is_epoch = |pair: &&ColumnPair| pair.target == ColumnTarget::Role(ColumnRole::Epoch);
+        let epoch = columns.pairs().iter().find(is_epoch).and_then(|pair| pair.path.as_column().cloned());
+        let counts = |name: &Arc<str>| {
+            const COUNT_MAX: f64 = 1e6;
+            let number = |value: &Value| match value {
+                Value::Text(text) => parse_number(text),
+                other => other.as_number(),
+            };
+            let is_count = |value: &&Value| number(value).is_some_and(|x| x.fract() == 0.0 && x.abs() < COUNT_MAX);
+            values(name).iter().all(is_count)
+        };
+        let is_own_epoch = |name: &&Arc<str>| ***name == *"epoch" || known_names::is_attempt(name) && counts(name);
+        let attempt = epoch.or_else(|| self.columns.iter().filter(is_free).find(is_own_epoch).cloned())?;
+        (attempt != *sample).then(|| (sample.clone(), attempt))
+    }
+
+    /// What stands beside the records and says that there were more.
+    fn notes_on_rest(&self, columns: &Columns) -> Vec<String> {
+        const NAMES: [&str; 11] = [
+            "failed",
+            "failures",
+            "errors",
+            "errored",
+            "skipped",
+            "missing",
+            "timeouts",
+            "timedout",
+            "incomplete",
+            "excluded",
+            "invalid",
+        ];
+        let ([Value::Map(entries)], Some(path)) = (&self.documents[..], columns.records()) else { return Vec::new() };
+        let is_records = |key: &str| path.first_keys().any(|first| **first == *key);
+        let count = |value: &Value| match value {
+            Value::List(items) => items.len(),
+            Value::Map(entries) => entries.len(),
+            _ => 0,
+        };
+        let is_rest =
+            |key: &str| NAMES.contains(&known_names::plain(key).as_str()) && !is_records(key) && !path.has_star();
+        let rest = entries.iter().filter(|(key, value)| is_rest(key) && count(value) > 0);
+        let note = |(key, value): &(Arc<str>, Value)| {
+            format!("`{}` beside the records has {}, and was not read", printable(key), entries_of(count(value)))
+        };
+        rest.map(note).collect()
     }
 
     fn read_epochs(
@@ -1157,8 +1251,7 @@ impl TableSurvey {
             && let Some(run) = self.rows_of_runs()
         {
             let what = format!("each row is about a `{}`, not about a sample", printable(run));
-            const TURN: &str =
-                r#"python3 -c "import csv,sys; csv.writer(sys.stdout).writerows(zip(*csv.reader(sys.stdin)))" <"#;
+            const TURN: &str = r#"python3 -c "import csv,sys; r=[*zip(*csv.reader(sys.stdin))]; csv.writer(sys.stdout).writerows([['id',*r[0][1:]]]+r[1:])" <"#;
             let turn = command_on(source, TURN, "turned").filter(|_| self.is_text_table && self.may_be_turned(run));
             let hint = "an estimate needs the results of samples: pass on the table with one row per sample";
             let hint = turn.map_or_else(
@@ -1202,7 +1295,7 @@ impl TableSurvey {
         let documents: Vec<Value> = if self.documents.is_empty() {
             self.records.iter().cloned().map(propose::unfold_cells).collect()
         } else {
-            self.documents.clone()
+            self.documents.iter().cloned().map(propose::unfold_texts).collect()
         };
         let proposals = propose::propose(&documents, source.columns());
         let mut flaw = None;
@@ -1608,7 +1701,11 @@ fn has_namesakes(source: &Source) -> bool {
     let path = source.as_path();
     let parents = path.and_then(|path| Some((path.file_name()?, path.parent()?, path.parent()?.parent()?)));
     let Some((name, folder, around)) = parents else { return false };
-    if around.as_os_str().is_empty() {
+    // Where a folder has many such files, each of them is a sample.
+    const FILES_MAX: usize = 3;
+    let is_alike = |path: &std::path::PathBuf| path.extension() == std::path::Path::new(name).extension();
+    let in_folder = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    if around.as_os_str().is_empty() || in_folder.filter(is_alike).take(FILES_MAX + 1).count() > FILES_MAX {
         return false;
     }
     let Ok(entries) = std::fs::read_dir(around) else { return false };

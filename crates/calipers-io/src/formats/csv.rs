@@ -706,8 +706,14 @@ pub(super) fn only_column(head: &[u8]) -> Option<String> {
 /// What makes a table or JSON Lines of a text: cells that something else stands between, or records below comments.
 pub(super) fn hint_on_text(head: &[u8], name: &str) -> Option<String> {
     const LINES: usize = 20;
-    // What stands between cells, and how `tr` writes it.
-    const OTHERS: [(&str, &str); 5] = [("^", "'^'"), ("~", "'~'"), ("\u{1}", "'\\001'"), ("&", "'&'"), (" ", "-s ' '")];
+    // What stands between cells, and what makes a tab of it.
+    const OTHERS: [(&str, &str); 5] = [
+        ("^", "tr '^' '\\t' <"),
+        ("~", "tr '~' '\\t' <"),
+        ("\u{1}", "tr '\\001' '\\t' <"),
+        ("&", "tr '&' '\\t' <"),
+        (" ", "awk -v OFS='\\t' '{$1=$1}1'"),
+    ];
     let name = shell_word(name)?;
     let text = without_preamble(head);
     let text = &text[..memchr::memrchr(b'\n', text)?];
@@ -729,9 +735,9 @@ pub(super) fn hint_on_text(head: &[u8], name: &str) -> Option<String> {
             && lines.len() > 2
             && lines.iter().all(|line| cells(line, mark) == first && !line.contains(['\t', '"']))
     };
-    let (_, tr) = OTHERS.iter().find(|(mark, _)| is_even(mark))?;
+    let (_, command) = OTHERS.iter().find(|(mark, _)| is_even(mark))?;
     Some(format!(
-        "in a table, commas, semicolons, tabs or bars are between the cells: `tr {tr} '\\t' < {name} > results.tsv` puts tabs there"
+        "in a table, commas, semicolons, tabs or bars are between the cells: `{command} {name} > results.tsv` puts tabs there"
     ))
 }
 
@@ -859,7 +865,8 @@ pub(super) fn is_not_available(text: &str) -> bool {
     const ERRORS: [&str; 10] =
         ["#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!", "#ERROR!", "#NV", "#WERT!", "#BEZUG!"];
     let text = text.trim();
-    matches!(text, "NA" | "N/A" | "n/a" | "#N/A" | "<NA>" | "-" | "--" | "–" | "—") || ERRORS.contains(&text)
+    // `\N` is what databases write.
+    matches!(text, "NA" | "N/A" | "n/a" | "#N/A" | "<NA>" | "\\N" | "-" | "--" | "–" | "—") || ERRORS.contains(&text)
 }
 
 /// A number as spreadsheets write it: with a decimal comma, or as a percentage. A comma that may separate thousands is one

@@ -6,6 +6,7 @@
 
 use super::Format;
 use super::native::ColumnRole;
+use crate::source::is_junit;
 use crate::{ReadError, RecordedRun, Remedy, Shape, Source};
 use calipers_core::{Outcome, Score, Value};
 use quick_xml::Reader;
@@ -33,7 +34,7 @@ impl Format for Junit {
     fn recognises(&self, shape: &Shape) -> bool {
         let head = shape.head.strip_prefix(&[0xef, 0xbb, 0xbf]).unwrap_or(&shape.head);
         let is_xml = head.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'<');
-        is_xml && ["<testsuite", "<testcase"].iter().any(|tag| memchr::memmem::find(head, tag.as_bytes()).is_some())
+        is_xml && is_junit(head)
     }
 
     fn read(&self, source: &Source) -> Result<Vec<RecordedRun>, ReadError> {

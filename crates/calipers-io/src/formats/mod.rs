@@ -67,6 +67,7 @@ mod score_labels;
 mod summary_record;
 mod swe_bench;
 mod tau2;
+mod unlike_records;
 mod waza;
 
 pub use any_table::explain_unmeasured;

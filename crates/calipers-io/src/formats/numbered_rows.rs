@@ -6,6 +6,7 @@
 use super::any_table::{TableReader, TableSurvey, is_by_lines};
 use super::row_places::{CountedAs, RowPlaces};
 use super::summary_record::{self, NamedRecord, SummaryName};
+use crate::columns::known_names::{RUNS, find};
 use crate::columns::{ColumnPair, ColumnPath, ColumnStep, PathStart, PseudoColumn, quote};
 use crate::error::printable;
 use crate::{Columns, Projection, ReadError, RecordedRun, Source};
@@ -155,6 +156,23 @@ impl NumberedRows<'_> {
         }
         let wanted = self.wanted.clone().and_if_there((0..paths.len()).map(fact_of));
         (self.read)(&self.survey.resolve(&numbered, &[]), &wanted).ok()
+    }
+
+    /// True when these columns name samples and number their attempts: no two records have the same of both, nor of what was tried,
+    /// and most samples have several.
+    pub(super) fn are_attempts(&self, sample: &str, attempt: &str) -> bool {
+        let runs = find(self.survey.columns(), &RUNS).into_iter().map(|name| quote(name));
+        let paths: Vec<String> = [quote(sample), quote(attempt)].into_iter().chain(runs).collect();
+        let Some(rows) = self.rows(&paths) else { return false };
+        let (mut attempts, mut samples) = (HashSet::new(), HashSet::new());
+        for row in &rows {
+            let [Some(sample), Some(_), tried @ ..] = &row.names[..] else { return false };
+            samples.insert((sample, tried));
+            if !attempts.insert(&row.names) {
+                return false;
+            }
+        }
+        samples.len() > 1 && 2 * samples.len() <= rows.len()
     }
 
     /// What the numbers of records count.

@@ -2,11 +2,14 @@
 //! and the subtotals of its parts between them.
 
 use super::row_places::RowPlaces;
-use crate::columns::known_names::{SUMMARIES, SUMMARY_WORDS, plain, words_of};
+use super::unlike_records::{self, UnlikeRecords};
+use crate::columns::known_names::{FOREIGN_SUMMARIES, SUMMARIES, SUMMARY_WORDS, plain, words_of};
 use crate::error::printable;
 use crate::{ReadError, RecordedRun, Source};
 use calipers_core::{Context, SampleId, Samples, Shards, pluralize};
+use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::LazyLock;
 
 /// As many records at an end of a table may sum it up: `describe()` of pandas writes eight.
 const SUMMARIES_MAX: usize = 12;
@@ -34,6 +37,8 @@ pub(super) enum SummaryName {
     Plain,
     /// `law total`: of a part of the table.
     OfPart,
+    /// `Total law`, which a sample may be called too: its score has to tell.
+    BeginsAsOne,
     /// Made of words for summaries: `Mean accuracy`, `std`, `25%`.
     OfWords,
 }
@@ -53,6 +58,7 @@ pub(super) fn check(
     let last = last_ids(&run.samples);
     let named = named_records(&run.samples);
     let found = find_summaries(&run.samples, &named);
+    let unlike = UnlikeRecords::find(&run.samples, &|name| kind_of_name(name).is_some());
     for (ids, place) in [(&first, "first"), (&last, "last")] {
         let Some(id) = ids
             .iter()
@@ -67,7 +73,11 @@ pub(super) fn check(
         let name = printable(&id.to_string());
         let mut names: Vec<String> = ids.iter().map(ToString::to_string).collect();
         let others = found.iter().map(|place| &named[*place].name).filter(|name| !names.contains(name));
-        let others: Vec<String> = others.cloned().collect();
+        let mut others: Vec<String> = others.cloned().collect();
+        // What stands beside them and is called like none of the samples is a part of the summary: `mean`, `range`.
+        let beside = unlike.beside(&|name| names.iter().any(|known| known == name)).into_iter().map(|(_, name)| name);
+        let beside: Vec<String> = beside.filter(|name| !others.contains(name)).collect();
+        others.extend(beside);
         names.splice(0..0, others.iter().cloned());
         let what = match ids.len() {
             _ if !others.is_empty() => records_sum_up(&names, names.len()),
@@ -77,14 +87,19 @@ pub(super) fn check(
         return Err(no_samples(source, what, (finder.places)(&names), finder.as_samples.clone()));
     }
     if !found.is_empty() {
-        let names: Vec<String> = found.iter().map(|place| named[*place].name.clone()).collect();
+        let mut names: Vec<String> = found.iter().map(|place| named[*place].name.clone()).collect();
+        let beside = unlike.beside(&|name| names.iter().any(|known| known == name));
+        names.extend(beside.into_iter().map(|(_, name)| name));
         let places = (finder.places)(&names);
         // A name may be that of several records.
         let count = places.as_ref().map_or(names.len(), RowPlaces::len);
         return Err(no_samples(source, records_sum_up(&names, count), places, finder.as_samples.clone()));
     }
+    let unlike = unlike_records::check(source, run, unlike, finder)?;
+    run.notes.extend(unlike);
     let is_at_end = |record: &&NamedRecord| first.iter().chain(&last).any(|id| id.to_string() == record.name);
-    let between = named.iter().filter(|record| record.kind != SummaryName::OfWords && !is_at_end(record));
+    let may_be_one = [SummaryName::Plain, SummaryName::OfPart];
+    let between = named.iter().filter(|record| may_be_one.contains(&record.kind) && !is_at_end(record));
     let names: Vec<String> = between.map(|record| record.name.clone()).collect();
     if let [first, rest @ ..] = &names[..] {
         let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
@@ -182,15 +197,15 @@ pub(super) fn find_summaries(samples: &Shards, named: &[NamedRecord]) -> Vec<usi
 }
 
 /// The scores of all samples by a scorer, in their order.
-struct ScoredSamples {
+pub(super) struct ScoredSamples {
     /// The mean of a sample's attempts; a NaN where it has no score.
-    means: Vec<f64>,
-    attempts: Vec<u32>,
+    pub(super) means: Vec<f64>,
+    pub(super) attempts: Vec<u32>,
 }
 
 impl ScoredSamples {
     /// Nothing if some scores are no numbers.
-    fn of(samples: &Shards, scorer: &str) -> Option<Self> {
+    pub(super) fn of(samples: &Shards, scorer: &str) -> Option<Self> {
         let mut scored = Self { means: Vec::new(), attempts: Vec::new() };
         for part in samples.iter() {
             let (mut sums, mut attempts) = (vec![0.0; part.len()], vec![0_u32; part.len()]);
@@ -221,7 +236,7 @@ impl ScoredSamples {
             let below = record.place + 1..named.get(at + 1).map_or(self.means.len(), |next| next.place);
             let blocks = [above, below].map(|block| self.range(block, &is_sample));
             let sums_up = blocks.iter().chain([&all]).any(|range| range.is_summed_up_by(own));
-            let is_name = record.kind != SummaryName::OfWords;
+            let is_name = matches!(record.kind, SummaryName::Plain | SummaryName::OfPart);
             let is_repeated = are_single && self.attempts[record.place] > 1;
             let is_beyond = all.most <= 1.0 && own > all.most;
             is_found[at] |= sums_up || is_name && (is_repeated || is_beyond);
@@ -270,24 +285,27 @@ fn last_ids(samples: &Shards) -> Vec<SampleId> {
     from_end.take(SUMMARIES_MAX).take_while(is_named_like_one).collect()
 }
 
-/// True when a record of a part has the name of a summary.
+/// True when a record of a part has the name of a summary, or may be one by its score.
 pub(super) fn may_be_in(samples: &Samples) -> bool {
-    samples.words_among_ids().any(|(_, name)| kind_of_name(name).is_some())
+    samples.words_among_ids().any(|(_, name)| kind_of_name(name).is_some()) || unlike_records::may_be_in(samples)
 }
 
 /// Whether a name is that of a summary.
 pub(super) fn kind_of_name(name: &str) -> Option<SummaryName> {
     /// Longer names are questions.
     const NAME_MAX: usize = 40;
-    let last = name.trim_end_matches(|c: char| !c.is_alphanumeric());
-    let word = last.rfind(|c: char| !c.is_alphabetic()).map_or(last, |at| &last[at..]);
-    let word = word.trim_start_matches(|c: char| !c.is_alphabetic());
-    // Most names end in another word, which is all that has to be looked at.
-    let may_be = name.trim_end().ends_with('%')
-        || [&SUMMARIES[..], &SUMMARY_WORDS, &PART_WORDS]
-            .iter()
-            .any(|words| words.iter().any(|known| ends_like(word, known)));
-    if !may_be || name.len() > NAME_MAX {
+    if name.len() > NAME_MAX && name.chars().count() > NAME_MAX {
+        return None;
+    }
+    let name = name.trim();
+    let is_other = |c: char| !c.is_alphabetic();
+    // Most names neither begin nor end as a summary does, which is all that has to be looked at.
+    let last = name.trim_end_matches(|c: char| !c.is_alphanumeric()).rsplit(is_other).next().unwrap_or_default();
+    let first = name.split(is_other).next().unwrap_or_default();
+    let may_be = name.ends_with('%')
+        || last.chars().next_back().is_some_and(|end| KNOWN_ENDS.of(small(end)).any(|known| ends_like(last, known)))
+        || FIRST_WORDS.iter().any(|known| starts_like(first, known));
+    if !may_be {
         return None;
     }
     let id = SampleId::from(name);
@@ -295,20 +313,61 @@ pub(super) fn kind_of_name(name: &str) -> Option<SummaryName> {
         () if is_plain_name(&id) => Some(SummaryName::Plain),
         () if is_named_like_one(&id) => Some(SummaryName::OfWords),
         () if is_part_summary(&id) => Some(SummaryName::OfPart),
+        () if begins_as_one(&id) => Some(SummaryName::BeginsAsOne),
         () => None,
     }
 }
 
-/// True when one of two words ends in the other: names are compared without their blanks.
+/// All words for summaries by their last letters: there may be millions of names that end in the same few letters.
+struct KnownEnds(LazyLock<HashMap<char, Vec<&'static str>>>);
+
+static KNOWN_ENDS: KnownEnds = KnownEnds(LazyLock::new(|| {
+    let mut ends: HashMap<char, Vec<&'static str>> = HashMap::new();
+    for known in [&SUMMARIES[..], &SUMMARY_WORDS, &PART_WORDS, &FOREIGN_SUMMARIES].into_iter().flatten().copied() {
+        if let Some(end) = known.chars().next_back() {
+            ends.entry(end).or_default().push(known);
+        }
+    }
+    ends
+}));
+
+impl KnownEnds {
+    /// The words that end in this letter.
+    fn of(&self, end: char) -> impl Iterator<Item = &'static str> + '_ {
+        self.0.get(&end).into_iter().flatten().copied()
+    }
+}
+
+/// True when one of two words with the same last letter ends in the other: names are compared without their blanks. A word of one or
+/// two letters has to be a known one, and of other letters than those of ASCII the last is enough.
 fn ends_like(word: &str, known: &str) -> bool {
+    const LETTERS_MIN: usize = 3;
+    if !word.is_ascii() {
+        return true;
+    }
+    if word.len() < LETTERS_MIN {
+        return word.eq_ignore_ascii_case(known);
+    }
     let (word, known) = (word.as_bytes(), known.as_bytes());
     let shared = word.len().min(known.len());
-    shared > 0 && word[word.len() - shared..].eq_ignore_ascii_case(&known[known.len() - shared..])
+    word[word.len() - shared..].eq_ignore_ascii_case(&known[known.len() - shared..])
+}
+
+/// True when two words begin with the same two letters.
+fn starts_like(word: &str, known: &str) -> bool {
+    word.chars().take(2).map(small).eq(known.chars().take(2))
+}
+
+/// A letter, small if it has a small form of one letter.
+fn small(c: char) -> char {
+    let mut letters = c.to_lowercase();
+    letters.next().filter(|_| letters.next().is_none()).unwrap_or(c)
 }
 
 /// True for a name that a summary has, and samples rarely have.
 fn is_plain_name(id: &SampleId) -> bool {
-    matches!(id, SampleId::Text(text) if SUMMARIES.contains(&plain(text).as_str()))
+    let is_one = |name: &str| SUMMARIES.contains(&name) || FOREIGN_SUMMARIES.contains(&name);
+    matches!(id, SampleId::Text(text) if is_one(&plain(text)))
 }
 
 /// True for a name that is made of words for summaries: `Mean accuracy`, `std`, `25%`.
@@ -316,21 +375,78 @@ fn is_named_like_one(id: &SampleId) -> bool {
     let SampleId::Text(text) = id else { return false };
     let words = words_of(text);
     let is_quantile = text.trim().strip_suffix('%').is_some_and(|share| share.trim().parse::<f64>().is_ok());
-    let are_known = !words.is_empty() && words.iter().all(|word| SUMMARY_WORDS.contains(&word.as_str()));
+    let is_known = |word: &str| SUMMARY_WORDS.contains(&word) || FOREIGN_SUMMARIES.contains(&word);
+    let are_known = !words.is_empty() && words.iter().all(|word| is_known(word));
     is_plain_name(id) || is_quantile || are_known && !text.contains(|c: char| c.is_ascii_digit())
 }
 
 /// How the names of records end that sum up some of the others.
 const PART_WORDS: [&str; 6] = ["total", "subtotal", "average", "avg", "mean", "sum"];
 
-/// True for the name of a record that sums up some of the others: `law total`, `subtotal`. Longer names are questions.
+/// How they begin, where they do not end so: `Summe Recht`, `Итого по праву`.
+const FIRST_WORDS: [&str; 23] = [
+    "total",
+    "subtotal",
+    "average",
+    "avg",
+    "mean",
+    "sum",
+    "summe",
+    "gesamt",
+    "mittelwert",
+    "durchschnitt",
+    "moyenne",
+    "somme",
+    "promedio",
+    "suma",
+    "media",
+    "totale",
+    "totaal",
+    "gemiddelde",
+    "итого",
+    "всего",
+    "среднее",
+    "сумма",
+    "subtotaal",
+];
+
+/// How they end in languages that have no blanks between words.
+const ENDINGS: [&str; 14] = [
+    "合計",
+    "小計",
+    "平均",
+    "総計",
+    "总计",
+    "小计",
+    "合计",
+    "總計",
+    "平均值",
+    "平均値",
+    "합계",
+    "소계",
+    "평균",
+    "총계",
+];
+
+/// As many words have the names of records that sum up some of the others. Longer names are questions.
+const PART_NAME_WORDS_MAX: usize = 3;
+
+/// True for the name of a record that sums up some of the others: `law total`, `subtotal`.
 fn is_part_summary(id: &SampleId) -> bool {
-    const WORDS_MAX: usize = 3;
     let SampleId::Text(text) = id else { return false };
     let words = words_of(text);
-    words.last().is_some_and(|word| PART_WORDS.contains(&word.as_str()))
-        && (1..=WORDS_MAX).contains(&words.len())
-        && (words.len() > 1 || words[0] == "subtotal")
+    let Some(last) = words.last() else { return false };
+    let is_last = PART_WORDS.contains(&last.as_str()) || FOREIGN_SUMMARIES.contains(&last.as_str());
+    let is_ending = ENDINGS.iter().any(|ending| last.len() > ending.len() && last.ends_with(ending));
+    words.len() <= PART_NAME_WORDS_MAX
+        && (is_ending || is_last && words.len() > 1 || words.len() == 1 && last == "subtotal")
+}
+
+/// True for a name that begins as those of such records do: `Total law`, `Summe Recht`.
+fn begins_as_one(id: &SampleId) -> bool {
+    let SampleId::Text(text) = id else { return false };
+    let words = words_of(text);
+    (2..=PART_NAME_WORDS_MAX).contains(&words.len()) && FIRST_WORDS.contains(&words[0].as_str())
 }
 
 fn is_none(_: &SampleId) -> bool {

@@ -89,6 +89,9 @@ fn other_text(shape: &Shape, name: &str) -> Option<(&'static str, String)> {
         let hint = format!("write it with `json.dumps`: `python3 -c \"{program}\" < {file} > results.jsonl`");
         return Some(("a printout of Python", hint));
     }
+    if opened.starts_with(b"\"[{\\\"") {
+        return Some(("JSON in quotes", format!("take it out: `jq fromjson {file} > results.json`")));
+    }
     if let Some((kind, command)) = lines_of_json(head) {
         return Some((kind, format!("keep only the records: `{command} {file} > results.jsonl`")));
     }
@@ -98,6 +101,24 @@ fn other_text(shape: &Shape, name: &str) -> Option<(&'static str, String)> {
     if ends(&[".html", ".htm"]) || starts(b"<!doctype html") || starts(b"<html") || starts(b"<table") {
         return Some(("a web page", "save its table as CSV".to_owned()));
     }
+    if is_test_protocol(head) {
+        let outcome = "(/# *(SKIP|TODO)/?\"\":/^ok/?1:0)";
+        let program = format!("BEGIN{{print \"id,passed\"}}/^(not )?ok/{{print ++n\",\"{outcome}}}");
+        return Some((
+            "TAP, the output of a test runner",
+            format!("make a table of it: `awk '{program}' {file} > results.csv`"),
+        ));
+    }
+    let is_element = head.starts_with(b"<") && head.get(1).is_some_and(u8::is_ascii_alphabetic) && has_end_tag(head);
+    if (starts(b"<?xml") || is_element) && !is_junit(head) {
+        let records = commonest_element(head).map_or_else(|| "iter()".to_owned(), |name| format!("iter('{name}')"));
+        let record = "json.dumps({**e.attrib,**{c.tag:c.text for c in e}})";
+        let program = format!(
+            "import sys,json,xml.etree.ElementTree as E;[print({record}) for e in E.parse(sys.stdin).{records}]"
+        );
+        let hint = format!("write its records as JSON Lines: `python3 -c \"{program}\" < {file} > results.jsonl`");
+        return Some(("XML of another kind than JUnit", hint));
+    }
     if (ends(&[".json", ".jsonc", ".json5"]) || name.is_empty()) && (starts(b"//") || starts(b"/*")) {
         let command = if is_json_without_lines(head) { "sed 's|^ *//.*||'" } else { "npx json5" };
         return Some(("JSON with comments", format!("take them out: `{command} {file} > results.json`")));
@@ -106,6 +127,48 @@ fn other_text(shape: &Shape, name: &str) -> Option<(&'static str, String)> {
         return Some(("LaTeX", "save its table as CSV".to_owned()));
     }
     None
+}
+
+/// True for the Test Anything Protocol: lines that begin with `ok` or `not ok` and a number.
+fn is_test_protocol(head: &[u8]) -> bool {
+    let mut lines = head.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_end).filter(|line| !line.is_empty());
+    if head.starts_with(b"TAP version ") {
+        return true;
+    }
+    let is_number = |text: &[u8]| text.first().is_some_and(u8::is_ascii_digit);
+    let is_test = |line: &[u8]| {
+        let rest = line.strip_prefix(b"not ").unwrap_or(line).strip_prefix(b"ok ");
+        rest.is_some_and(is_number)
+    };
+    let is_plan = |line: &[u8]| line.strip_prefix(b"1..").is_some_and(is_number);
+    // The plan stands above or below the tests.
+    lines.next().is_some_and(|first| is_plan(first) || is_test(first)) && lines.next().is_some_and(is_test)
+}
+
+fn has_end_tag(head: &[u8]) -> bool {
+    ["</", "/>"].iter().any(|mark| memchr::memmem::find(head, mark.as_bytes()).is_some())
+}
+
+/// The element that occurs most often, if it occurs twice: the first of several, which holds the others.
+fn commonest_element(head: &[u8]) -> Option<String> {
+    let mut counts: Vec<(&str, usize)> = Vec::new();
+    for start in memchr::memchr_iter(b'<', head) {
+        let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+        let name = &head[start + 1..];
+        let name = &name[..name.iter().position(|byte| !is_name(byte)).unwrap_or(name.len())];
+        let Some(name) = std::str::from_utf8(name).ok().filter(|name| !name.is_empty()) else { continue };
+        match counts.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((name, 1)),
+        }
+    }
+    let most = counts.iter().map(|(_, count)| *count).max().filter(|most| *most > 1)?;
+    counts.iter().find(|(_, count)| *count == most).map(|(name, _)| (*name).to_owned())
+}
+
+/// True when some of this XML is JUnit.
+pub(crate) fn is_junit(head: &[u8]) -> bool {
+    ["<testsuite", "<testcase"].iter().any(|tag| memchr::memmem::find(head, tag.as_bytes()).is_some())
 }
 
 /// True if this is JSON, or its beginning, once the lines that are comments are left out.
@@ -180,6 +243,15 @@ mod tests {
             (b"{\"cells\": []}", "r.ipynb", Some("a notebook")),
             (b"i\0d\0,\0s\0c\0o\0", "r.csv", Some("text in UTF-16 without a byte order mark")),
             (b"// results\n{}", "r.json", Some("JSON with comments")),
+            (b"TAP version 13\n1..2\nok 1 - a\n", "r.tap", Some("TAP, the output of a test runner")),
+            (b"1..2\nok 1 - a\nnot ok 2 - b\n", "r", Some("TAP, the output of a test runner")),
+            (b"ok 1\nnot ok 2 # TODO later\n1..2\n", "r.txt", Some("TAP, the output of a test runner")),
+            (b"ok,score\n1,1\n", "r.csv", None),
+            (b"<?xml version=\"1.0\"?>\n<test-run id=\"2\">", "r.xml", Some("XML of another kind than JUnit")),
+            (b"<?xml version=\"1.0\"?>\n<testsuites>", "r.xml", None),
+            (b"<results><r><id>1</id></r></results>", "r", Some("XML of another kind than JUnit")),
+            (b"<testsuite><testcase/></testsuite>", "r", None),
+            (b"\"[{\\\"id\\\": 1}]\"\n", "r.json", Some("JSON in quotes")),
             (b"", "", None),
             (b"\x93", "", None),
         ] {

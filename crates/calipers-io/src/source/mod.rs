@@ -18,7 +18,7 @@ mod text_encoding;
 
 pub(crate) use expansion::{ExpansionExcess, ExpansionLimit, expansion_limit};
 pub use file_search::SourceSearch;
-pub(crate) use foreign_file::foreign_file;
+pub(crate) use foreign_file::{foreign_file, is_junit};
 pub(crate) use memory_table::MemoryTable;
 #[cfg(feature = "parquet")]
 pub use plain_columns::duration_column;
