@@ -185,7 +185,9 @@ pub(super) fn amounts_and_ties(rows: &mut Vec<Row>) {
         for (law, truth, most, one) in laws {
             let draw = |draws: &mut Draws| {
                 let mut samples = Samples::new();
-                (0..n).for_each(|id| drop(samples.push(id).field("cost_usd", one(draws))));
+                for id in 0..n {
+                    samples.push(id).field("cost_usd", one(draws));
+                }
                 samples
             };
             let terms = format!(r#""confidence": 0.95, "limits": {{"cost_usd": {most}}}"#);
