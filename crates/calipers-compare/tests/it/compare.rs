@@ -476,7 +476,9 @@ fn a_typical_sample_is_shown_for_ratios_and_where_a_mean_of_scores_stays_open() 
 fn a_key_of_maps_has_the_better_side_of_its_metric() {
     let run = |right: i64| {
         let mut samples = Samples::new();
-        (0..40i64).for_each(|id| drop(samples.push(id).score("judge", [("tone", f64::from(u8::from(id < right)))])));
+        for id in 0..40_i64 {
+            samples.push(id).score("judge", [("tone", f64::from(u8::from(id < right)))]);
+        }
         samples
     };
     for metric in [accuracy(), mean()] {
