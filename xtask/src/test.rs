@@ -34,7 +34,7 @@ steps:
   format        cargo fmt --all --check, and the files of the metrics
   lints         cargo clippy, warnings are errors
   docs          cargo doc, warnings are errors
-  lean          the program of the README's first command, which is built without default features, and the library with each of its own
+  lean          the program of the README's first command and the library, which are built without default features
   tests         all tests except those in the documentation, with cargo-nextest if it is installed
   doc-tests     the examples in the documentation
   inspect       numbers and logs compared with Inspect itself, in both directions; skipped without Python or network
