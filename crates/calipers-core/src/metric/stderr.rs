@@ -159,7 +159,7 @@ pub(super) struct Clusters {
     pub(super) sums: ClusterSums,
     /// The name of each cluster, by its place in the sums.
     names: Vec<Value>,
-    /// In place of names, texts of a table by their codes. Nobody has looked at them yet.
+    /// In place of names, texts of a table by their codes. Nothing has looked at them yet.
     given: Option<GivenNames>,
     /// Filled only when a second shard arrives.
     places: HashMap<Value, u32>,

@@ -89,7 +89,7 @@ impl Format for ArrowTable {
     }
 }
 
-/// An error if scores are durations: as numbers they would depend on a unit that nobody has named.
+/// An error if scores are durations: as numbers they would depend on a unit that is not named.
 fn check_scores(source: &Source, roles: &ColumnRoles) -> Result<(), ReadError> {
     let Some(schema) = batches(source).first().map(RecordBatch::schema) else { return Ok(()) };
     let is_score = |field: &Field| matches!(roles.of(field.name()), Some(ColumnRole::Score(_) | ColumnRole::Scores));

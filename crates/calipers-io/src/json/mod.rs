@@ -419,7 +419,7 @@ pub(crate) fn json_error(source: &str, error: &serde_json::Error) -> ReadError {
     let text = error.to_string();
     // The line and column stand apart in our messages.
     let what = text.split(" at line ").next().unwrap_or(&text).to_owned();
-    // What is wrong with the meaning of a value is said by whoever asked for it.
+    // What is wrong with the meaning of a value is said by the caller.
     let read = ReadError::new(source, if error.is_data() { what } else { format!("not valid JSON: {what}") });
     let read = if error.line() > 0 { read.at_line(error.line() as u64) } else { read };
     match () {

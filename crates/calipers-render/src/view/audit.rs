@@ -48,7 +48,7 @@ pub fn audit_html(view: &AuditView, delivery: Delivery<'_>) -> String {
             h1 { "Audit trail" }
             p.about { (pluralize(view.total, "record")) " of labels and of runs that are counted or not. Records are only ever added. " code { "calipers history export" } " prints all of them." }
         }
-        @if view.entries.is_empty() { div.empty { p { "Nobody has said anything yet." } } }
+        @if view.entries.is_empty() { div.empty { p { "Nothing has been said yet." } } }
         @else {
             table.plain.list.stack {
                 thead { tr { th { "time" } th { "who" } th { "did" } th { "run" } th { "what" } } }

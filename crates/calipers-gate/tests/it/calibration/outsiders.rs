@@ -30,7 +30,7 @@ pub(super) fn formulas_of_attempts(rows: &mut Vec<Row>) {
             };
             let truth = 0.5 * 0.9 + 0.3 * 0.95 + 0.2 * 0.9;
             for (about, terms) in [("", ONCE), (", rerun", RERUN)] {
-                // A rerun of samples that are drawn anew has no truth of its own, unless all samples have one share.
+                // A rerun of samples that are drawn again has no truth of its own, unless all samples have one share.
                 if about == ", rerun" && correlation > 0.0 {
                     continue;
                 }
@@ -128,7 +128,7 @@ pub(super) fn dependent_designs(rows: &mut Vec<Row>) {
         let terms = r#""confidence": 0.95, "cluster": ["document", "author"]"#;
         let name = format!("{n} documents of 4 in pairs by author, two fields");
         gate(rows, "clusters", name, ("accuracy", "at least 0.85"), terms, 0.85, &draw);
-        // Large documents are worse, and sizes are drawn anew.
+        // Large documents are worse, and sizes are drawn for each run.
         let draw = |draws: &mut Draws| {
             let mut samples = Samples::new();
             for document in 0..n {
